@@ -1,0 +1,124 @@
+"""Messages between requester and receiver, in no dialect.
+
+Rule 1: names of the wire do not occur here; ``dialects`` translates.
+Rule 2: times are nanoseconds; ``None`` means unlimited for a granted retention and *not asked
+for* in a request (R02, R19: a request's keepAlive is absent or a number, never null).
+
+Request ids are the JSON-RPC ids. In a simulation they are the task's running exchange number.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tasksim.protocol.occurrences import Operation
+from tasksim.protocol.states import Status
+
+RequestId = int | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What the task wraps: the request as it would be without a task."""
+
+    tool: str = "work"
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+PLAIN_CALL: Final = Call()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawAddress:
+    """Where a task's draws stand, when the requester tells: (entity, replication)."""
+
+    entity: int
+    replication: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create:
+    """A request that asks to be run as a task (SEP-1686 3.1)."""
+
+    request_id: RequestId
+    task_id: str
+    keep_alive_ns: int | None = None
+    call: Call = PLAIN_CALL
+    draw: DrawAddress | None = None
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Get:
+    """Ask for a task's status (3.2)."""
+
+    request_id: RequestId
+    task_id: str
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetResult:
+    """Ask for a completed task's result (3.3)."""
+
+    request_id: RequestId
+    task_id: str
+    attempt: int = 0
+
+
+Request = Create | Get | GetResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Created:
+    """Notification: the task exists and can be polled (3.4, R03)."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskView:
+    """Answer to a get (6, R19): what the receiver says of a task."""
+
+    request_id: RequestId
+    task_id: str
+    status: Status
+    keep_alive_ns: int | None
+    poll_interval_ns: int | None = None
+    error: str | None = None
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Answer with the wrapped request's own result (3.3, or to the original request, N09)."""
+
+    request_id: RequestId
+    task_id: str
+    payload: Mapping[str, Any]
+    operation: Operation
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """An error answer (7.1). ``task_id`` is the task it is about, where there is one."""
+
+    request_id: RequestId
+    code: int
+    message: str
+    operation: Operation
+    reason: int
+    task_id: str | None = None
+    retry_after_ns: int | None = None
+    attempt: int = 0
+
+
+Reply = TaskView | Result | Failure
+Message = Request | Created | Reply
+
+OPERATION_OF: Final[dict[type[Request], Operation]] = {
+    Create: Operation.CREATE,
+    Get: Operation.GET,
+    GetResult: Operation.RESULT,
+}

@@ -1,0 +1,119 @@
+"""What can happen in a run, and how the machines report it.
+
+Rule 1: numbers are final and dense from 0; they are columns of event logs.
+Rule 2: a machine reports what it knows at the instant it knows it, through one ``Observer``;
+it computes no statistics.
+
+The order of ``Kind`` is the order of rows at one instant in a sorted log: first what ends,
+then timers, then what reaches the requester, then what reaches the receiver, then what is new.
+"""
+
+from enum import IntEnum
+from typing import Final, Protocol
+
+NONE: Final = -1  # no operation, no status, no reason, no task, no limit
+
+
+class Side(IntEnum):
+    """Who saw an occurrence."""
+
+    REQUESTER = 0
+    RECEIVER = 1
+    NETWORK = 2
+
+
+class Operation(IntEnum):
+    """The exchange that an occurrence belongs to."""
+
+    CREATE = 0
+    GET = 1
+    RESULT = 2
+    LIST = 3
+    DELETE = 4
+    CANCEL = 5
+    CREATED = 6  # the notification
+    ORIGINAL = 7  # the late answer to the request that created the task
+
+
+class Kind(IntEnum):
+    """One kind of row. In brackets: the meaning of the column ``value``."""
+
+    EXPIRED = 0  # the receiver forgot the task
+    FINISHED = 1  # the task became terminal (status)
+    CREATED_TIMED_OUT = 2  # no created notification in time: the requester polls without it
+    REQUEST_TIMED_OUT = 3  # no answer to a request in time (operation, ordinal)
+    CREATED_HEARD = 4  # the created notification reached the requester
+    ANSWERED = 5  # an answer reached the requester [advertised interval, ns; -1 none]
+    DETECTED = 6  # first terminal evidence at the requester (status; reason: the channel)
+    RETRIEVED = 7  # the result is in the requester's hands (reason: the channel)
+    CLOSED = 8  # the requester has done with the task (reason: the outcome)
+    RECEIVED = 9  # a request reached the receiver, which answered (status, or reason: refusal)
+    CREATED = 10  # the receiver admitted the task [granted retention, ns; -1 unlimited]
+    STARTED = 11  # work began
+    LOST = 12  # the network dropped a message (operation, ordinal)
+    ARRIVED = 13  # the task was due to be created [dictated duration of the work, ns]
+    SENT = 14  # a request left the requester [gap it waited before a get, ns]
+
+
+class Reason(IntEnum):
+    """Why: a refusal's cause, a detection's channel, or the outcome of a task."""
+
+    # Refusals by the receiver.
+    NOT_FOUND = 0
+    EXPIRED = 1
+    DUPLICATE = 2
+    NOT_COMPLETED = 3
+    INVALID = 4
+    UNSUPPORTED = 5
+    INTERNAL = 6
+    EXECUTION = 7  # the work itself failed: the original request's error answer
+    # Channels of evidence.
+    POLL = 8
+    RESPONSE = 9
+    PUSH = 10
+    # Outcomes for the requester.
+    RETRIEVED = 11
+    FAILED = 12
+    CANCELLED = 13
+    UNKNOWN = 14
+    RESULT_LOST = 15  # the receiver forgot it before the requester had it
+    REJECTED = 16
+    GAVE_UP = 17
+    # Transport.
+    NO_ANSWER = 18  # the connection broke or the request timed out
+
+
+SIDE_OF: Final[dict[Kind, Side]] = {
+    Kind.EXPIRED: Side.RECEIVER,
+    Kind.FINISHED: Side.RECEIVER,
+    Kind.CREATED_TIMED_OUT: Side.REQUESTER,
+    Kind.REQUEST_TIMED_OUT: Side.REQUESTER,
+    Kind.CREATED_HEARD: Side.REQUESTER,
+    Kind.ANSWERED: Side.REQUESTER,
+    Kind.DETECTED: Side.REQUESTER,
+    Kind.RETRIEVED: Side.REQUESTER,
+    Kind.CLOSED: Side.REQUESTER,
+    Kind.RECEIVED: Side.RECEIVER,
+    Kind.CREATED: Side.RECEIVER,
+    Kind.STARTED: Side.RECEIVER,
+    Kind.LOST: Side.NETWORK,
+    Kind.ARRIVED: Side.REQUESTER,
+    Kind.SENT: Side.REQUESTER,
+}
+
+
+class Observer(Protocol):
+    """Takes one occurrence; called by the machines and by what drives them."""
+
+    def __call__(  # noqa: D102, PLR0913 - a row of the log has as many columns
+        self,
+        at: int,
+        kind: int,
+        task: int,
+        operation: int = NONE,
+        ordinal: int = 0,
+        status: int = NONE,
+        reason: int = NONE,
+        value: int = 0,
+        /,
+    ) -> None: ...

@@ -1,0 +1,50 @@
+"""What comes first when several things happen at one instant.
+
+Rule 1: the order is (instant, rank of the kind, task number, ordinal within the task); nothing
+else may decide a tie, least of all the order in which events were scheduled.
+Rule 2: what an event causes at its own instant happens at once, inside it.
+Rule 3: numbers are packed into int64 keys shared with compiled engines: below 64 kinds.
+"""
+
+from enum import IntEnum
+from typing import Final
+
+
+class Tie(IntEnum):
+    """Rank of a scheduled event among others of the same instant; lower comes first."""
+
+    RESTART = 0
+    STALL = 1
+    EXPIRY = 2
+    COMPLETION = 3
+    CREATED_TIMEOUT = 4
+    REQUEST_TIMEOUT = 5
+    RETRY = 6
+    SWEEP = 7
+    POLL_DUE = 8
+    CANCEL_DUE = 9
+    CREATED_TO_REQUESTER = 10
+    ORIGINAL_TO_REQUESTER = 11
+    REPLY_TO_REQUESTER = 12
+    CANCEL_TO_RECEIVER = 13
+    DELETE_TO_RECEIVER = 14
+    GET_TO_RECEIVER = 15
+    RESULT_TO_RECEIVER = 16
+    LIST_TO_RECEIVER = 17
+    CREATE_TO_RECEIVER = 18
+    ARRIVAL = 19
+
+
+TASK_BITS: Final = 36
+ORDINAL_BITS: Final = 20
+_ORDINAL_MASK: Final = (1 << ORDINAL_BITS) - 1
+LAST_RANK: Final = 62 << (TASK_BITS + ORDINAL_BITS)
+
+
+def rank(kind: int, task: int = 0, ordinal: int = 0) -> int:
+    """Pack a tie's key into one non-negative int64.
+
+    Ordinals wrap at 2**20: two messages of one kind and one task that far apart never meet.
+    """
+    assert 0 <= task < 1 << TASK_BITS, f"task number {task} does not fit a rank"
+    return kind << (TASK_BITS + ORDINAL_BITS) | task << ORDINAL_BITS | ordinal & _ORDINAL_MASK
