@@ -52,7 +52,7 @@ class Kind(IntEnum):
     STARTED = 11  # work began
     LOST = 12  # the network dropped a message (operation, ordinal)
     ARRIVED = 13  # the task was due to be created [dictated duration of the work, ns]
-    SENT = 14  # a request left the requester [gap it waited before a get, ns]
+    SENT = 14  # a request left the requester
 
 
 class Reason(IntEnum):
@@ -105,7 +105,7 @@ SIDE_OF: Final[dict[Kind, Side]] = {
 class Observer(Protocol):
     """Takes one occurrence; called by the machines and by what drives them."""
 
-    def __call__(  # noqa: D102, PLR0913 - a row of the log has as many columns
+    def __call__(  # noqa: D102 - a row of the log has as many columns
         self,
         at: int,
         kind: int,

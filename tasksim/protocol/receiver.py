@@ -1,0 +1,299 @@
+"""The receiver: the party that runs tasks and answers for them.
+
+Rule 1: no clock and no I/O. It is told the time and what happened, and answers with what to send,
+which work to start, and when it wants to be woken.
+Rule 2: it owns the task table, the lifecycle and retention; workers and queues belong to whoever
+drives it.
+Rule 3: a task is known by (session, task id). Another session's task is indistinguishable from
+one that does not exist (R49).
+
+Times are nanoseconds on the driver's clock, and never run backwards.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any, Final
+
+from tasksim.policies import ABSENT, UNLIMITED
+from tasksim.policies.retention import granted_ns
+from tasksim.protocol.errors import (
+    INTERNAL_ERROR,
+    DuplicateTaskError,
+    ProtocolError,
+    ResultNotReadyError,
+    TaskExpiredError,
+    TaskNotFoundError,
+)
+from tasksim.protocol.messages import (
+    OPERATION_OF,
+    Call,
+    Create,
+    Created,
+    Failure,
+    Get,
+    GetResult,
+    Reply,
+    Request,
+    RequestId,
+    Result,
+    TaskView,
+)
+from tasksim.protocol.occurrences import NONE, Kind, Observer, Operation, Reason
+from tasksim.protocol.states import TERMINAL, Status, require_move
+from tasksim.protocol.ties import Tie, rank
+
+Key = tuple[str, str]  # (session, task id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverRules:
+    """What a receiver grants and advertises."""
+
+    keep_alive_default_ns: int = 300_000_000_000  # UNLIMITED or a duration
+    keep_alive_max_ns: int = UNLIMITED
+    poll_interval_ns: int | None = None  # None: no pollFrequency is advertised (R21)
+    tombstones: int = 10_000  # expired ids remembered, the oldest forgotten first
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Deliver *message* to *session*."""
+
+    session: str
+    message: Created | Reply
+
+
+@dataclass(frozen=True, slots=True)
+class StartWork:
+    """Run *call*; report back with *key*. *number* is the task's number in the log."""
+
+    key: Key
+    call: Call
+    number: int
+
+
+Output = Send | StartWork
+
+
+class TaskRecord:
+    """What a receiver remembers of a task."""
+
+    __slots__ = (
+        "error",
+        "expires_at",
+        "keep_alive_ns",
+        "key",
+        "number",
+        "payload",
+        "request_id",
+        "status",
+    )
+
+    def __init__(self, key: Key, number: int, request_id: RequestId, keep_alive_ns: int) -> None:
+        self.key: Final = key
+        self.number: Final = number
+        self.request_id: Final = request_id
+        self.keep_alive_ns: Final = keep_alive_ns  # UNLIMITED or a duration
+        self.status = Status.SUBMITTED  # R09
+        self.expires_at: int | None = None
+        self.payload: Mapping[str, Any] | None = None
+        self.error: str | None = None
+
+
+class Receiver:
+    """Task table, lifecycle and retention of one receiver (SEP-1686 4)."""
+
+    def __init__(self, rules: ReceiverRules, observe: Observer) -> None:
+        self._rules = rules
+        self._observe = observe
+        self._tasks: dict[Key, TaskRecord] = {}
+        self._tombstones: dict[Key, None] = {}
+        self._expiries: list[tuple[int, int, Key]] = []
+        self._admitted = 0
+
+    # What happens to it.
+
+    def receive(self, session: str, message: Request, now: int) -> list[Send | StartWork]:
+        """Take a request that arrived from *session*; the answer comes first or last in order.
+
+        A request that is at fault is answered with a ``Failure`` and changes nothing.
+        """
+        try:
+            if isinstance(message, Get):
+                return [Send(session, self._get(session, message, now))]
+            if isinstance(message, Create):
+                return self._create(session, message, now)
+            return [Send(session, self._result(session, message, now))]
+        except ProtocolError as fault:
+            return [Send(session, self._refusal(session, message, fault, now))]
+
+    def work_started(self, key: Key, now: int) -> None:
+        """Take note that a worker began with the task (2.3: executing is ``working``)."""
+        record = self._tasks[key]
+        self._move(record, Status.WORKING)
+        self._observe(now, Kind.STARTED, record.number)
+
+    def work_succeeded(self, key: Key, payload: Mapping[str, Any], now: int) -> list[Send]:
+        """Complete the task; the original request is answered with its result (N09)."""
+        record = self._tasks[key]
+        record.payload = payload
+        self._finish(record, Status.COMPLETED, now)
+        answer = Result(
+            request_id=record.request_id,
+            task_id=key[1],
+            payload=payload,
+            operation=Operation.ORIGINAL,
+        )
+        return [Send(key[0], answer)]
+
+    def work_failed(self, key: Key, error: str, now: int) -> list[Send]:
+        """Fail the task; ``error`` is what a get says of it (R48) and the original answer (C4)."""
+        record = self._tasks[key]
+        record.error = error
+        self._finish(record, Status.FAILED, now)
+        answer = Failure(
+            request_id=record.request_id,
+            code=INTERNAL_ERROR,
+            message=error,
+            operation=Operation.ORIGINAL,
+            reason=Reason.EXECUTION,
+            task_id=key[1],
+        )
+        return [Send(key[0], answer)]
+
+    # Time.
+
+    @property
+    def next_deadline(self) -> tuple[int, int] | None:
+        """(instant, rank) of the next expiry; call ``on_time`` then."""
+        if not self._expiries:
+            return None
+        at, number, _ = self._expiries[0]
+        return at, rank(Tie.EXPIRY, number)
+
+    def on_time(self, now: int) -> None:
+        """Forget the one task that is next to expire, if it is due (R20)."""
+        if not self._expiries or self._expiries[0][0] > now:
+            return
+        at, number, key = heappop(self._expiries)
+        del self._tasks[key]
+        self._bury(key)
+        self._observe(at, Kind.EXPIRED, number)
+
+    # What can be seen of it.
+
+    @property
+    def resident_tasks(self) -> int:
+        """How many tasks it remembers, without tombstones."""
+        return len(self._tasks)
+
+    @property
+    def tombstones(self) -> int:
+        """How many expired ids it remembers."""
+        return len(self._tombstones)
+
+    def status_of(self, key: Key) -> Status | None:
+        """Status of a task, None when there is no such task."""
+        record = self._tasks.get(key)
+        return None if record is None else record.status
+
+    # Requests.
+
+    def _create(self, session: str, message: Create, now: int) -> list[Send | StartWork]:
+        key = (session, message.task_id)
+        if key in self._tasks or key in self._tombstones:
+            raise DuplicateTaskError(message.task_id)
+        asked_ns = ABSENT if message.keep_alive_ns is None else message.keep_alive_ns
+        keep_alive_ns = granted_ns(
+            asked_ns, self._rules.keep_alive_default_ns, self._rules.keep_alive_max_ns
+        )
+        number = self._admitted if message.draw is None else message.draw.entity
+        self._admitted += 1
+        record = TaskRecord(key, number, message.request_id, keep_alive_ns)
+        self._tasks[key] = record
+        attempt = message.attempt
+        self._observe(now, Kind.RECEIVED, number, Operation.CREATE, attempt, Status.SUBMITTED)
+        self._observe(
+            now, Kind.CREATED, number, Operation.CREATE, attempt, Status.SUBMITTED, NONE,
+            keep_alive_ns,
+        )  # fmt: skip
+        created = Created(task_id=message.task_id)  # R03
+        return [Send(session, created), StartWork(key, message.call, number)]
+
+    def _get(self, session: str, message: Get, now: int) -> TaskView:
+        record = self._find((session, message.task_id), now)
+        self._observe(
+            now, Kind.RECEIVED, record.number, Operation.GET, message.attempt, record.status
+        )
+        return TaskView(
+            request_id=message.request_id,
+            task_id=message.task_id,
+            status=record.status,
+            keep_alive_ns=None if record.keep_alive_ns == UNLIMITED else record.keep_alive_ns,
+            poll_interval_ns=self._rules.poll_interval_ns,
+            error=record.error,
+            attempt=message.attempt,
+        )
+
+    def _result(self, session: str, message: GetResult, now: int) -> Result:
+        record = self._find((session, message.task_id), now)
+        if record.status is not Status.COMPLETED:
+            raise ResultNotReadyError(record.status)
+        assert record.payload is not None, "a completed task has a result"
+        self._observe(
+            now, Kind.RECEIVED, record.number, Operation.RESULT, message.attempt, record.status
+        )
+        return Result(
+            request_id=message.request_id,
+            task_id=message.task_id,
+            payload=record.payload,
+            operation=Operation.RESULT,
+            attempt=message.attempt,
+        )
+
+    def _refusal(self, session: str, message: Request, fault: ProtocolError, now: int) -> Failure:
+        """Answer to a request at fault; the only place where a fault becomes a message."""
+        operation = OPERATION_OF[type(message)]
+        record = self._tasks.get((session, message.task_id))
+        number = NONE if record is None else record.number
+        self._observe(
+            now, Kind.RECEIVED, number, operation, message.attempt, NONE, fault.reason
+        )  # fmt: skip
+        return Failure(
+            request_id=message.request_id,
+            code=fault.code,
+            message=str(fault),
+            operation=operation,
+            reason=fault.reason,
+            task_id=message.task_id,
+            attempt=message.attempt,
+        )
+
+    # The table.
+
+    def _find(self, key: Key, now: int) -> TaskRecord:
+        record = self._tasks.get(key)
+        if record is None:
+            raise TaskExpiredError if key in self._tombstones else TaskNotFoundError
+        if record.expires_at is not None and record.expires_at <= now:
+            raise TaskExpiredError  # late timers are never visible
+        return record
+
+    def _move(self, record: TaskRecord, status: Status) -> None:
+        require_move(record.status, status)
+        record.status = status
+
+    def _finish(self, record: TaskRecord, status: Status, now: int) -> None:
+        """Make the task terminal; from now on its retention runs (R20: from the terminal state)."""
+        assert status in TERMINAL, f"{status.name} is not terminal"
+        self._move(record, status)
+        self._observe(now, Kind.FINISHED, record.number, NONE, 0, status)
+        if record.keep_alive_ns != UNLIMITED:
+            record.expires_at = now + record.keep_alive_ns
+            heappush(self._expiries, (record.expires_at, record.number, record.key))
+
+    def _bury(self, key: Key) -> None:
+        self._tombstones[key] = None
+        while len(self._tombstones) > self._rules.tombstones:
+            del self._tombstones[next(iter(self._tombstones))]

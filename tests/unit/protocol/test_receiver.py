@@ -1,0 +1,209 @@
+"""The receiver, driven by hand: what it answers, grants, forgets and reports."""
+
+import pytest
+
+from tasksim.policies import UNLIMITED
+from tasksim.protocol.messages import Created, DrawAddress, Failure, Result, TaskView
+from tasksim.protocol.occurrences import Kind, Operation, Reason
+from tasksim.protocol.receiver import Send, StartWork
+from tasksim.protocol.states import IllegalTransitionError, Status
+
+from .helpers import S, admit, answer, create, fetch, get, new_receiver
+
+PAYLOAD = {"content": [], "isError": False}
+
+
+def test_a_creation_sends_the_notification_and_then_orders_the_work() -> None:
+    receiver, _ = new_receiver()
+    created, order = receiver.receive("s", create(), 0)
+    assert created == Send("s", Created(task_id="t"))
+    assert isinstance(order, StartWork)
+    assert order.key == ("s", "t")
+
+
+def test_a_new_task_is_submitted() -> None:
+    receiver, _ = new_receiver()
+    admit(receiver, 0)
+    assert answer(receiver, get(), 0).status is Status.SUBMITTED
+
+
+def test_a_task_at_work_is_working() -> None:
+    receiver, _ = new_receiver()
+    receiver.work_started(admit(receiver, 0).key, 1)
+    assert answer(receiver, get(), 1).status is Status.WORKING
+
+
+def test_a_get_tells_the_granted_retention_and_the_advertised_interval() -> None:
+    receiver, _ = new_receiver(keep_alive_max_ns=30 * S, poll_interval_ns=5 * S)
+    admit(receiver, 0, keep_alive_ns=60 * S)
+    assert answer(receiver, get(), 0) == TaskView(
+        request_id=2,
+        task_id="t",
+        status=Status.SUBMITTED,
+        keep_alive_ns=30 * S,
+        poll_interval_ns=5 * S,
+    )
+
+
+def test_an_unlimited_retention_is_told_as_none_and_never_ends() -> None:
+    receiver, _ = new_receiver(keep_alive_default_ns=UNLIMITED)
+    order = admit(receiver, 0)
+    receiver.work_succeeded(order.key, PAYLOAD, 1)
+    assert answer(receiver, get(), 2).keep_alive_ns is None
+    assert receiver.next_deadline is None
+
+
+@pytest.mark.parametrize("is_started", [True, False])
+def test_work_may_end_from_submitted_or_from_working(is_started: bool) -> None:
+    receiver, _ = new_receiver()
+    key = admit(receiver, 0).key
+    if is_started:
+        receiver.work_started(key, 0)
+    receiver.work_succeeded(key, PAYLOAD, 0)
+    assert answer(receiver, get(), 0).status is Status.COMPLETED
+
+
+def test_a_completed_task_gives_its_result_as_often_as_asked() -> None:
+    receiver, _ = new_receiver()
+    receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 1)
+    first, second = (answer(receiver, fetch(), 2) for _ in range(2))
+    assert (
+        first
+        == second
+        == Result(request_id=3, task_id="t", payload=PAYLOAD, operation=Operation.RESULT)
+    )
+
+
+def test_the_original_request_is_answered_at_completion() -> None:
+    receiver, _ = new_receiver()
+    key = admit(receiver, 0, request_id=42).key
+    (send,) = receiver.work_succeeded(key, PAYLOAD, 1)
+    assert send.message == Result(
+        request_id=42, task_id="t", payload=PAYLOAD, operation=Operation.ORIGINAL
+    )
+
+
+def test_failed_work_shows_its_error_in_get_and_answers_the_original_request_with_it() -> None:
+    receiver, _ = new_receiver()
+    (send,) = receiver.work_failed(admit(receiver, 0).key, "API rate limit exceeded", 1)
+    view = answer(receiver, get(), 1)
+    assert (view.status, view.error) == (Status.FAILED, "API rate limit exceeded")
+    assert isinstance(send.message, Failure)
+    assert (send.message.code, send.message.message) == (-32603, "API rate limit exceeded")
+
+
+@pytest.mark.parametrize("status", ["submitted", "working", "failed"])
+def test_a_result_before_completion_is_refused_with_the_status(status: str) -> None:
+    receiver, _ = new_receiver()
+    key = admit(receiver, 0).key
+    if status == "working":
+        receiver.work_started(key, 0)
+    if status == "failed":
+        receiver.work_failed(key, "no", 0)
+    refusal = answer(receiver, fetch(), 1)
+    assert refusal.code == -32602
+    assert refusal.message == (
+        f"Cannot retrieve result: Task status is '{status}', not 'completed'"
+    )
+
+
+def test_a_terminal_task_never_changes() -> None:
+    receiver, _ = new_receiver()
+    key = admit(receiver, 0).key
+    receiver.work_succeeded(key, PAYLOAD, 1)
+    with pytest.raises(IllegalTransitionError):
+        receiver.work_failed(key, "late", 2)
+    assert answer(receiver, get(), 2).status is Status.COMPLETED
+    assert answer(receiver, fetch(), 2).payload == PAYLOAD
+
+
+def test_an_id_in_use_is_refused_and_the_task_is_left_alone() -> None:
+    receiver, _ = new_receiver()
+    admit(receiver, 0)
+    refusal = answer(receiver, create(request_id=9), 1)
+    assert (refusal.code, refusal.message) == (-32602, "Task ID already exists: t")
+    assert (refusal.request_id, refusal.reason) == (9, Reason.DUPLICATE)
+    assert receiver.resident_tasks == 1
+
+
+def test_an_unknown_id_is_not_found_by_get_and_result() -> None:
+    receiver, _ = new_receiver()
+    for message in (get("x"), fetch("x")):
+        refusal = answer(receiver, message, 0)
+        assert refusal.code == -32602
+        assert refusal.message == "Failed to retrieve task: Task not found"
+
+
+def test_another_session_learns_nothing_of_a_task() -> None:
+    receiver, _ = new_receiver()
+    admit(receiver, 0, session="a")
+    foreign = answer(receiver, get(), 0, session="b")
+    unknown = answer(receiver, get(), 0, session="c")
+    assert foreign == unknown
+    assert admit(receiver, 0, session="b").key == ("b", "t")
+
+
+def test_a_task_is_there_until_just_before_its_retention_has_passed() -> None:
+    receiver, _ = new_receiver(keep_alive_default_ns=30 * S)
+    receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 10 * S)
+    assert answer(receiver, get(), 40 * S - 1).status is Status.COMPLETED
+    assert answer(receiver, get(), 40 * S).message == "Failed to retrieve task: Task has expired"
+
+
+def test_retention_runs_from_the_terminal_state_however_long_the_work_took() -> None:
+    receiver, _ = new_receiver(keep_alive_default_ns=300 * S)
+    receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 304 * S)
+    assert receiver.next_deadline is not None
+    assert receiver.next_deadline[0] == 604 * S
+
+
+def test_an_expired_task_is_forgotten_and_its_id_remembered_for_a_while() -> None:
+    receiver, log = new_receiver(keep_alive_default_ns=S, tombstones=1)
+    for task_id in ("a", "b"):
+        receiver.work_succeeded(admit(receiver, 0, task_id).key, PAYLOAD, 0)
+    receiver.on_time(S)
+    assert answer(receiver, get("a"), S).reason is Reason.EXPIRED
+    assert answer(receiver, create("a"), S).reason is Reason.DUPLICATE
+    receiver.on_time(S)
+    assert answer(receiver, get("a"), S).reason is Reason.NOT_FOUND
+    assert answer(receiver, get("b"), S).reason is Reason.EXPIRED
+    assert receiver.resident_tasks == 0
+    assert log.kinds().count(Kind.EXPIRED) == 2
+
+
+def test_one_deadline_is_carried_out_a_call_in_order_of_task_number() -> None:
+    receiver, log = new_receiver(keep_alive_default_ns=S)
+    for number in (7, 3):
+        order = admit(receiver, 0, f"t{number}", draw=DrawAddress(entity=number))
+        receiver.work_succeeded(order.key, PAYLOAD, 0)
+    receiver.on_time(S)
+    assert log[-1][:3] == (S, Kind.EXPIRED, 3)
+    receiver.on_time(S)
+    assert log[-1][:3] == (S, Kind.EXPIRED, 7)
+
+
+def test_a_timer_that_fires_early_changes_nothing() -> None:
+    receiver, log = new_receiver(keep_alive_default_ns=S)
+    receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 0)
+    receiver.on_time(S - 1)
+    assert Kind.EXPIRED not in log.kinds()
+
+
+def test_a_late_timer_reports_the_instant_that_was_due() -> None:
+    receiver, log = new_receiver(keep_alive_default_ns=S)
+    receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 0)
+    receiver.on_time(5 * S)
+    assert log[-1][:2] == (S, Kind.EXPIRED)
+
+
+def test_the_log_of_a_task_tells_its_life() -> None:
+    receiver, log = new_receiver()
+    key = admit(receiver, 0, draw=DrawAddress(entity=5)).key
+    receiver.work_started(key, 1)
+    receiver.work_succeeded(key, PAYLOAD, 2)
+    answer(receiver, get(), 3)
+    answer(receiver, fetch(), 4)
+    assert log.kinds() == [
+        Kind.RECEIVED, Kind.CREATED, Kind.STARTED, Kind.FINISHED, Kind.RECEIVED, Kind.RECEIVED,
+    ]  # fmt: skip
+    assert {row[2] for row in log} == {5}

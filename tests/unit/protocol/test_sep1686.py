@@ -1,0 +1,321 @@
+"""The sep1686 codec: the SEP's own examples to the letter, and what a peer may not send."""
+
+from typing import Any
+
+import pytest
+
+from tasksim.protocol.dialects.sep1686 import Codec, is_task_request
+from tasksim.protocol.errors import InvalidMessageError, UnknownMethodError
+from tasksim.protocol.messages import (
+    Call,
+    Create,
+    Created,
+    DrawAddress,
+    Failure,
+    Get,
+    GetResult,
+    Result,
+    TaskView,
+)
+from tasksim.protocol.occurrences import Operation, Reason
+from tasksim.protocol.states import Status
+
+MS = 1_000_000
+ID = "786512e2-9e0d-44bd-8f29-789f320fe840"
+RELATED = {"modelcontextprotocol.io/related-task": {"taskId": ID}}
+CODEC = Codec()
+STRICT = Codec(strict=True)
+WEATHER = {
+    "content": [
+        {
+            "type": "text",
+            "text": "Current weather in New York:\nTemperature: 72°F\nConditions: Partly cloudy",
+        }
+    ],
+    "isError": False,
+}
+
+
+def failure(code: int, message: str, request_id: int, operation: Operation) -> Failure:
+    return Failure(
+        request_id=request_id,
+        code=code,
+        message=message,
+        operation=operation,
+        reason=Reason.NOT_FOUND,
+        task_id=ID,
+    )
+
+
+# Documents copied from SEP-1686, by section; the creation's method and arguments are ours.
+EXAMPLES: list[tuple[str, Any, dict[str, Any]]] = [
+    (
+        "3.1 create",
+        Create(request_id=1, task_id=ID, keep_alive_ns=60_000 * MS, call=Call(tool="some_tool")),
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {
+                "name": "some_tool",
+                "arguments": {},
+                "_meta": {"modelcontextprotocol.io/task": {"taskId": ID, "keepAlive": 60000}},
+            },
+        },
+    ),
+    (
+        "3.2 get",
+        Get(request_id=3, task_id=ID),
+        {
+            "jsonrpc": "2.0",
+            "id": 3,
+            "method": "tasks/get",
+            "params": {"taskId": ID, "_meta": RELATED},
+        },
+    ),
+    (
+        "3.2 get, the answer",
+        TaskView(
+            request_id=3,
+            task_id=ID,
+            status=Status.SUBMITTED,
+            keep_alive_ns=30_000 * MS,
+            poll_interval_ns=5_000 * MS,
+        ),
+        {
+            "jsonrpc": "2.0",
+            "id": 3,
+            "result": {
+                "taskId": ID,
+                "keepAlive": 30000,
+                "pollFrequency": 5000,
+                "status": "submitted",
+                "_meta": RELATED,
+            },
+        },
+    ),
+    (
+        "3.3 result",
+        GetResult(request_id=4, task_id=ID),
+        {
+            "jsonrpc": "2.0",
+            "id": 4,
+            "method": "tasks/result",
+            "params": {"taskId": ID, "_meta": RELATED},
+        },
+    ),
+    (
+        "3.3 result, the answer",
+        Result(request_id=4, task_id=ID, payload=WEATHER, operation=Operation.RESULT),
+        {"jsonrpc": "2.0", "id": 4, "result": {**WEATHER, "_meta": RELATED}},
+    ),
+    (
+        "3.4 created",
+        Created(task_id=ID),
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/tasks/created",
+            "params": {"_meta": RELATED},
+        },
+    ),
+    (
+        "7.1 not found",
+        failure(-32602, "Failed to retrieve task: Task not found", 70, Operation.GET),
+        {
+            "jsonrpc": "2.0",
+            "id": 70,
+            "error": {"code": -32602, "message": "Failed to retrieve task: Task not found"},
+        },
+    ),
+    (
+        "7.1 duplicate",
+        failure(-32602, f"Task ID already exists: {ID}", 73, Operation.CREATE),
+        {
+            "jsonrpc": "2.0",
+            "id": 73,
+            "error": {"code": -32602, "message": f"Task ID already exists: {ID}"},
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("message", "document"), [row[1:] for row in EXAMPLES], ids=[row[0] for row in EXAMPLES]
+)
+def test_a_strict_codec_writes_the_examples_of_the_sep(
+    message: Any, document: dict[str, Any]
+) -> None:
+    assert STRICT.encode(message) == document
+
+
+def test_a_failed_task_shows_its_error_as_in_7_2() -> None:
+    view = TaskView(
+        request_id=4,
+        task_id=ID,
+        status=Status.FAILED,
+        keep_alive_ns=30_000 * MS,
+        error="Tool execution failed: API rate limit exceeded",
+    )
+    result = CODEC.encode(view)["result"]
+    assert {key: result[key] for key in result if key != "_meta"} == {
+        "taskId": ID,
+        "status": "failed",
+        "keepAlive": 30000,
+        "error": "Tool execution failed: API rate limit exceeded",
+    }
+
+
+def test_by_default_creation_and_errors_carry_related_task_metadata_too() -> None:
+    creation = CODEC.encode(Create(request_id=1, task_id=ID))
+    assert RELATED.items() <= creation["params"]["_meta"].items()
+    refusal = CODEC.encode(failure(-32602, "no", 1, Operation.GET))
+    assert refusal["error"]["data"]["_meta"] == RELATED
+
+
+def test_an_unlimited_retention_is_null_and_an_absent_interval_is_absent() -> None:
+    view = TaskView(request_id=1, task_id=ID, status=Status.WORKING, keep_alive_ns=None)
+    result = CODEC.encode(view)["result"]
+    assert result["keepAlive"] is None
+    assert "pollFrequency" not in result
+    assert "error" not in result
+
+
+def test_intervals_round_up_and_granted_retention_rounds_down_to_milliseconds() -> None:
+    view = TaskView(
+        request_id=1,
+        task_id=ID,
+        status=Status.WORKING,
+        keep_alive_ns=5 * MS - 1,
+        poll_interval_ns=5 * MS + 1,
+    )
+    result = CODEC.encode(view)["result"]
+    assert (result["keepAlive"], result["pollFrequency"]) == (4, 6)
+
+
+def test_a_creation_survives_the_wire_with_its_draw_address() -> None:
+    create = Create(
+        request_id="a",
+        task_id=ID,
+        keep_alive_ns=1500 * MS,
+        call=Call(tool="work", arguments={"duration_ms": 12.5}),
+        draw=DrawAddress(entity=7, replication=2),
+    )
+    assert CODEC.decode_request(CODEC.encode(create)) == create
+
+
+@pytest.mark.parametrize(
+    "message", [Get(request_id=1, task_id=ID), GetResult(request_id=1, task_id=ID)]
+)
+def test_a_request_survives_the_wire(message: Get | GetResult) -> None:
+    assert CODEC.decode_request(CODEC.encode(message)) == message
+
+
+def test_a_notification_survives_the_wire_and_others_are_none() -> None:
+    assert CODEC.decode_created(CODEC.encode(Created(task_id=ID))) == Created(task_id=ID)
+    assert CODEC.decode_created({"jsonrpc": "2.0", "method": "notifications/message"}) is None
+
+
+def test_an_answer_to_the_creation_is_the_original_response() -> None:
+    request = Create(request_id=1, task_id=ID)
+    reply = CODEC.decode_reply({"jsonrpc": "2.0", "id": 1, "result": WEATHER}, request)
+    assert reply == Result(request_id=1, task_id=ID, payload=WEATHER, operation=Operation.ORIGINAL)
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "message", "operation", "reason"),
+    [
+        (Get, -32602, "Failed to retrieve task: Task not found", Operation.GET, Reason.NOT_FOUND),
+        (Get, -32602, "Failed to retrieve task: Task has expired", Operation.GET, Reason.EXPIRED),
+        (Get, -32601, "Method not found", Operation.GET, Reason.UNSUPPORTED),
+        (GetResult, -32602, "Cannot retrieve result: Task status is 'working', not 'completed'",
+         Operation.RESULT, Reason.NOT_COMPLETED),
+        (GetResult, -32603, "oops", Operation.RESULT, Reason.INTERNAL),
+        (Create, -32602, f"Task ID already exists: {ID}", Operation.CREATE, Reason.DUPLICATE),
+        (Create, -32602, "taskId must be a string", Operation.CREATE, Reason.INVALID),
+        (Create, -32603, "Tool execution failed", Operation.ORIGINAL, Reason.EXECUTION),
+    ],
+)  # fmt: skip
+def test_an_error_tells_which_exchange_it_ends_and_why(
+    request_: type, code: int, message: str, operation: Operation, reason: Reason
+) -> None:
+    document = {"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": message}}
+    reply = CODEC.decode_reply(document, request_(request_id=1, task_id=ID))
+    assert isinstance(reply, Failure)
+    assert (reply.operation, reply.reason) == (operation, reason)
+
+
+def test_an_overloaded_receiver_refuses_a_creation_and_says_when_to_come_back() -> None:
+    document = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "error": {"code": -32603, "message": "busy", "data": {"retryAfter": 1500}},
+    }
+    reply = CODEC.decode_reply(document, Create(request_id=1, task_id=ID))
+    assert isinstance(reply, Failure)
+    assert reply.operation is Operation.CREATE
+    assert reply.retry_after_ns == 1500 * MS
+
+
+def envelope(params: Any, method: str = "tools/call") -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def creation(**task: Any) -> dict[str, Any]:
+    return envelope({"name": "work", "_meta": {"modelcontextprotocol.io/task": task}})
+
+
+@pytest.mark.parametrize(
+    ("document", "complaint"),
+    [
+        (creation(taskId=123), "taskId must be a string, not 123"),
+        (creation(taskId=None), "taskId must be a string, not None"),
+        (creation(taskId={}), "taskId must be a string, not {}"),
+        (creation(), "taskId must be a string, not None"),
+        (creation(taskId="x" * 1025), "taskId is longer than 1024 characters"),
+        (creation(taskId="x", keepAlive=None), "keepAlive must be a number of milliseconds"),
+        (creation(taskId="x", keepAlive=-1), "keepAlive must be a number of milliseconds"),
+        (creation(taskId="x", keepAlive=True), "keepAlive must be a number of milliseconds"),
+        (creation(taskId="x", keepAlive=float("nan")), "keepAlive must be a number"),
+        (creation(taskId="x", keepAlive=float("inf")), "keepAlive must be a number"),
+        (envelope({"_meta": {"modelcontextprotocol.io/task": "x"}}), "must be an object"),
+        (envelope([], "tasks/get"), "params must be an object"),
+        (envelope({"taskId": 5}, "tasks/get"), "taskId must be a string, not 5"),
+        ({"jsonrpc": "2.0", "id": 1.5, "method": "tasks/get"}, "id must be a string"),
+        ({"jsonrpc": "2.0", "id": True, "method": "tasks/get"}, "id must be a string"),
+    ],
+)
+def test_a_malformed_request_is_refused_with_the_reason(
+    document: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(InvalidMessageError, match=complaint):
+        CODEC.decode_request(document)
+
+
+@pytest.mark.parametrize("entity", [-1, 1 << 36, 1.5, True, "1", None])
+def test_a_draw_address_outside_its_range_is_refused(entity: Any) -> None:
+    document = creation(taskId="x")
+    document["params"]["_meta"]["tasksim/draw"] = {"entity": entity}
+    with pytest.raises(InvalidMessageError, match="tasksim/draw must hold whole numbers"):
+        CODEC.decode_request(document)
+
+
+def test_an_unknown_method_is_told_apart() -> None:
+    with pytest.raises(UnknownMethodError, match="Method not found: tasks/frobnicate"):
+        CODEC.decode_request(envelope({}, "tasks/frobnicate"))
+
+
+@pytest.mark.parametrize(
+    "result", [None, 5, {}, {"status": "done"}, {"status": "working", "keepAlive": "x"}]
+)
+def test_an_answer_without_the_form_of_one_is_refused(result: Any) -> None:
+    with pytest.raises(InvalidMessageError):
+        CODEC.decode_reply(
+            {"jsonrpc": "2.0", "id": 1, "result": result}, Get(request_id=1, task_id=ID)
+        )
+
+
+def test_requests_about_tasks_are_told_from_others() -> None:
+    assert is_task_request(creation(taskId="x"))
+    assert is_task_request(envelope({}, "tasks/get"))
+    assert not is_task_request(envelope({"name": "work"}))
+    assert not is_task_request(envelope(None, "ping"))
