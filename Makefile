@@ -1,0 +1,47 @@
+# Every target sets itself up: .venv is made from constraints.txt and pyproject.toml when needed.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+RUN    := $(VENV)/.run
+DEV    := $(VENV)/.dev
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+SCENARIO ?= demo
+
+.PHONY: demo test check bench nightly results notebooks golden clean
+
+demo: $(RUN)
+	$(BIN)/tasksim run $(SCENARIO) --out out/demo
+
+test: $(DEV) check
+	$(BIN)/python -m pytest -m "not nightly"
+
+check: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(DEV)
+	$(BIN)/python -m tests.benchmarks.engine
+
+nightly: $(DEV)
+	$(BIN)/python -m pytest -m nightly
+
+results: $(DEV)
+	$(BIN)/python -m results.build
+
+notebooks: $(DEV)
+	$(BIN)/python -m pytest -m notebooks tests/notebooks
+
+$(RUN): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	touch $@
+
+$(DEV): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -e ".[test]"
+	touch $(RUN) $@
+
+clean:
+	rm -rf $(VENV) out build dist

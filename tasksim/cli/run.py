@@ -1,0 +1,68 @@
+"""``tasksim run``: simulate a scenario and print the answer."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tasksim.cli.progress import replication_progress
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the command and its options."""
+    parser = subparsers.add_parser("run", help="simulate a scenario and print the answer")
+    parser.add_argument("scenario", metavar="SCENARIO", help="a file, or a name of the catalogue")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a key, e.g. receiver.workers=20 or requesters.sdk.count=5",
+    )
+    parser.add_argument("--replications", type=_positive, default=1, metavar="N")
+    parser.add_argument("--level", choices=("tasks", "events"), default="tasks")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write tables and a figure there")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.set_defaults(act=act)
+
+
+def act(args: argparse.Namespace) -> int:
+    """Simulate, judge by the laws, print, write."""
+    from tasksim.metrics.summary import summarise  # noqa: PLC0415
+    from tasksim.planning.provenance import provenance  # noqa: PLC0415
+    from tasksim.planning.replicate import replicate  # noqa: PLC0415
+    from tasksim.report import results  # noqa: PLC0415
+    from tasksim.report.text import text_answer  # noqa: PLC0415
+    from tasksim.scenario.loading import load  # noqa: PLC0415
+
+    scenario = load(args.scenario, args.set)
+    if args.out is not None:
+        results.require_writable(args.out)
+    with replication_progress(scenario, args.replications) as progress:
+        done = replicate(scenario, args.replications, level=args.level, progress=progress)
+    if not done.runs:
+        print("interrupted before the first replication was finished", file=sys.stderr)
+        return 130
+    results.require_lawful(done.runs)
+    summary, origin = summarise(done.runs, scenario), provenance(scenario, done.runs)
+    if args.format == "json":
+        print(json.dumps({**summary.as_dict(), "provenance": origin}, indent=2))
+    else:
+        print(text_answer(summary, scenario, origin))
+    sys.stdout.flush()
+    if args.out is not None:
+        for path in results.write(args.out, scenario, done.runs, summary, origin):
+            print(f"wrote {path}", file=sys.stderr)
+    if done.interrupted:
+        kept = f"{len(done.runs)} of {done.asked} replications"
+        print(f"interrupted: the answer is from {kept}", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _positive(text: str) -> int:
+    count = int(text) if text.isdecimal() else 0
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number >= 1, not {text}")
+    return count

@@ -1,0 +1,290 @@
+"""Recorders: observers that keep what a run reports.
+
+Rule 1: a recorder is called for every occurrence, so a call allocates nothing it need not.
+Rule 2: the task table is one fold over occurrences, the same whether they come from a running
+model or from a finished log.
+"""
+
+from array import array
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from tasksim.eventlog.log import EventLog, log_of
+from tasksim.eventlog.schema import EVENT_TYPES, NEVER, TASK_TYPES
+from tasksim.eventlog.tasks import RequestCounts, TaskTable, table_of
+from tasksim.protocol.occurrences import NONE, SIDE_OF, Kind, Operation
+from tasksim.protocol.states import TERMINAL
+from tasksim.units import NS_PER_S
+
+BINS_MAX: Final = 400
+_COLUMN: Final = {name: index for index, name in enumerate(TASK_TYPES)}
+_BLANK: Final = [
+    0 if name.startswith("polls_") or name in {"created_lost", "dictated_ns"} else NEVER
+    for name in TASK_TYPES
+]
+_IS_TERMINAL: Final = {int(status) for status in TERMINAL}
+Row = list[int]
+Fold = Callable[[Row, int, int, int, int, int], None]
+
+
+class EventRecorder:
+    """Keeps every occurrence."""
+
+    def __init__(self) -> None:
+        self._rows = {name: array("q") for name in EVENT_TYPES if name not in {"side", "requester"}}
+        self._appends = tuple(
+            self._rows[name].append
+            for name in ("at", "kind", "task", "operation", "ordinal", "status", "reason", "value")
+        )
+        self._requester_of: dict[int, int] = {}
+
+    def __call__(
+        self,
+        at: int,
+        kind: int,
+        task: int,
+        operation: int = NONE,
+        ordinal: int = 0,
+        status: int = NONE,
+        reason: int = NONE,
+        value: int = 0,
+        /,
+    ) -> None:
+        """Keep one occurrence."""
+        appends = self._appends
+        appends[0](at)
+        appends[1](kind)
+        appends[2](task)
+        appends[3](operation)
+        appends[4](ordinal)
+        appends[5](status)
+        appends[6](reason)
+        appends[7](value)
+
+    def meets(self, task: int, requester: int) -> None:
+        """Learn whose task it is."""
+        self._requester_of[task] = requester
+
+    def finish(self) -> EventLog:
+        """The log so far."""
+        rows = {name: np.frombuffer(column, dtype="<i8") for name, column in self._rows.items()}
+        sides = np.array([SIDE_OF[kind] for kind in Kind], dtype="i1")
+        whose = self._requester_of
+        requester = [whose.get(task, NEVER) for task in self._rows["task"]]
+        return log_of({**rows, "side": sides[rows["kind"]], "requester": requester})
+
+
+class TaskRecorder:
+    """Folds occurrences into one row a task, and counts requests, as they come."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[int, Row] = {}
+        self._folds = _folds()
+        self._requests = RequestCounter()
+        self.end_at = 0
+
+    def __call__(
+        self,
+        at: int,
+        kind: int,
+        task: int,
+        operation: int = NONE,
+        ordinal: int = 0,  # noqa: ARG002 - the signature of observers
+        status: int = NONE,
+        reason: int = NONE,
+        value: int = 0,
+        /,
+    ) -> None:
+        """Fold one occurrence in. Occurrences come in order of time."""
+        self.end_at = at
+        if kind == _RECEIVED:
+            self._requests.count(at, operation)
+        if task < 0:
+            return
+        row = self._tasks.get(task)
+        if row is None:
+            row = self._row(task)
+        fold = self._folds[kind]
+        if fold is not None:
+            fold(row, at, operation, status, reason, value)
+
+    def meets(self, task: int, requester: int) -> None:
+        """Learn whose task it is."""
+        self._row(task)[_REQUESTER] = requester
+
+    def finish(self) -> tuple[TaskTable, RequestCounts]:
+        """The table and the counts so far."""
+        rows = np.array(list(self._tasks.values()), dtype=np.int64).reshape(-1, len(TASK_TYPES))
+        table = table_of({name: rows[:, index] for name, index in _COLUMN.items()})
+        return table, self._requests.finish()
+
+    def _row(self, task: int) -> Row:
+        row = self._tasks.get(task)
+        if row is None:
+            row = _BLANK.copy()
+            row[_TASK] = task
+            self._tasks[task] = row
+        return row
+
+
+class RequestCounter:
+    """Totals, the peak of one second, and a series of at most 400 bins."""
+
+    def __init__(self) -> None:
+        self._totals = [0] * len(Operation)
+        self._second = -1
+        self._in_second = 0
+        self._peak = 0
+        self._bin_ns = NS_PER_S
+        self._bins = [[0] * BINS_MAX for _ in Operation]
+        self._bins_used = 0
+
+    def count(self, at: int, operation: int) -> None:
+        """Count a request that reached the receiver at that instant."""
+        self._totals[operation] += 1
+        second = at // NS_PER_S
+        if second != self._second:
+            self._second = second
+            self._in_second = 0
+        self._in_second += 1
+        self._peak = max(self._peak, self._in_second)
+        index = at // self._bin_ns
+        while index >= BINS_MAX:
+            self._widen()
+            index = at // self._bin_ns
+        self._bins[operation][index] += 1
+        self._bins_used = max(self._bins_used, index + 1)
+
+    def finish(self) -> RequestCounts:
+        """The counts so far."""
+        return RequestCounts(
+            by_operation=tuple(self._totals),
+            peak=self._peak,
+            bin_ns=self._bin_ns,
+            bins=np.array(self._bins, dtype=np.int64)[:, : self._bins_used],
+        )
+
+    def _widen(self) -> None:
+        """Make bins twice as wide."""
+        self._bin_ns *= 2
+        for bins in self._bins:
+            pairs = [bins[index] + bins[index + 1] for index in range(0, BINS_MAX, 2)]
+            bins[:] = pairs + [0] * (BINS_MAX - len(pairs))
+
+
+def fold(log: EventLog) -> tuple[TaskTable, RequestCounts]:
+    """Task table and request counts of a finished log."""
+    recorder = TaskRecorder()
+    columns = log.columns()
+    tasks, first = np.unique(log.task, return_index=True)
+    del first
+    whose = _requesters(log)
+    for task in tasks.tolist():
+        if task >= 0:
+            recorder.meets(task, whose.get(task, NEVER))
+    names = ("at", "kind", "task", "operation", "ordinal", "status", "reason", "value")
+    for row in zip(*(columns[name].tolist() for name in names), strict=True):
+        recorder(*row)
+    return recorder.finish()
+
+
+def _requesters(log: EventLog) -> dict[int, int]:
+    is_known = log.requester != NEVER
+    return dict(zip(log.task[is_known].tolist(), log.requester[is_known].tolist(), strict=True))
+
+
+# What each kind does to a task's row.
+
+_RECEIVED: Final = int(Kind.RECEIVED)
+_GET: Final = int(Operation.GET)
+_CREATE: Final = int(Operation.CREATE)
+_CREATED: Final = int(Operation.CREATED)
+_TASK: Final = _COLUMN["task"]
+_REQUESTER: Final = _COLUMN["requester"]
+_SENT_AT: Final = _COLUMN["sent_at"]
+_POLLS_SENT: Final = _COLUMN["polls_sent"]
+_POLLS_RECEIVED: Final = _COLUMN["polls_received"]
+_POLLS_ANSWERED: Final = _COLUMN["polls_answered"]
+_POLLS_WASTED: Final = _COLUMN["polls_wasted"]
+
+
+def _instant(column: str) -> Fold:
+    """A fold that keeps the instant of the first occurrence."""
+    index = _COLUMN[column]
+
+    def keep(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+        if row[index] == NEVER:
+            row[index] = at
+
+    return keep
+
+
+def _sent(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    if operation == _GET:
+        row[_POLLS_SENT] += 1
+    elif operation == _CREATE and row[_SENT_AT] == NEVER:
+        row[_SENT_AT] = at
+
+
+def _received(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    if operation == _GET:
+        row[_POLLS_RECEIVED] += 1
+
+
+def _answered(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    if operation == _GET:
+        row[_POLLS_ANSWERED] += 1
+        if status not in _IS_TERMINAL:
+            row[_POLLS_WASTED] += 1
+
+
+def _arrived(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    row[_COLUMN["arrival_at"]] = at
+    row[_COLUMN["dictated_ns"]] = value
+
+
+def _created(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    row[_COLUMN["created_at"]] = at
+    row[_COLUMN["keep_alive_ns"]] = value
+
+
+def _finished(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    row[_COLUMN["terminal_at"]] = at
+    row[_COLUMN["status"]] = status
+
+
+def _detected(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    row[_COLUMN["detected_at"]] = at
+    row[_COLUMN["detected_by"]] = reason
+
+
+def _closed(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    row[_COLUMN["closed_at"]] = at
+    row[_COLUMN["outcome"]] = reason
+
+
+def _lost(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    if operation == _CREATED:
+        row[_COLUMN["created_lost"]] = 1
+
+
+def _folds() -> tuple[Fold | None, ...]:
+    """Folds by kind; None where a kind changes no row."""
+    by_kind: dict[Kind, Fold] = {
+        Kind.EXPIRED: _instant("expired_at"),
+        Kind.FINISHED: _finished,
+        Kind.CREATED_HEARD: _instant("heard_at"),
+        Kind.ANSWERED: _answered,
+        Kind.DETECTED: _detected,
+        Kind.RETRIEVED: _instant("retrieved_at"),
+        Kind.CLOSED: _closed,
+        Kind.RECEIVED: _received,
+        Kind.CREATED: _created,
+        Kind.STARTED: _instant("started_at"),
+        Kind.LOST: _lost,
+        Kind.ARRIVED: _arrived,
+        Kind.SENT: _sent,
+    }
+    return tuple(by_kind.get(kind) for kind in Kind)

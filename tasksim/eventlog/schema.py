@@ -1,0 +1,85 @@
+"""Columns of the event log and of the task table, and their digests.
+
+Rule: names, order and types of columns are the format; changing one changes every digest, so
+``VERSION`` changes with it.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tasksim.protocol.occurrences import Kind, Operation, Reason, Side
+from tasksim.protocol.states import Status
+
+Column = npt.NDArray[Any]
+VERSION: Final = 1
+NEVER: Final = -1
+
+EVENT_TYPES: Final[dict[str, str]] = {
+    "at": "<i8",  # ns on the run's clock
+    "side": "i1",
+    "kind": "i1",
+    "task": "<i8",
+    "requester": "<i4",
+    "operation": "i1",
+    "ordinal": "<i4",
+    "status": "i1",
+    "reason": "i1",
+    "value": "<i8",  # its meaning stands at each kind in ``protocol.occurrences``
+}
+
+TASK_TYPES: Final[dict[str, str]] = {
+    "task": "<i8",
+    "requester": "<i4",
+    "arrival_at": "<i8",  # intended start
+    "sent_at": "<i8",  # actual start
+    "created_at": "<i8",
+    "started_at": "<i8",
+    "terminal_at": "<i8",
+    "status": "i1",  # the terminal one
+    "expired_at": "<i8",
+    "heard_at": "<i8",  # the created notification, at the requester
+    "detected_at": "<i8",
+    "detected_by": "i1",
+    "retrieved_at": "<i8",
+    "closed_at": "<i8",
+    "outcome": "i1",
+    "polls_sent": "<i4",
+    "polls_received": "<i4",
+    "polls_answered": "<i4",
+    "polls_wasted": "<i4",  # answered, and not terminal
+    "dictated_ns": "<i8",  # duration of the work as it was drawn
+    "keep_alive_ns": "<i8",  # granted; -1 unlimited
+    "created_lost": "i1",
+}
+
+# Columns that hold codes, stored as their names.
+CODES: Final[dict[str, type[IntEnum]]] = {
+    "side": Side,
+    "kind": Kind,
+    "operation": Operation,
+    "status": Status,
+    "reason": Reason,
+    "detected_by": Reason,
+    "outcome": Reason,
+}
+
+
+def typed(
+    columns: Mapping[str, Sequence[int] | Column], types: Mapping[str, str]
+) -> dict[str, Column]:
+    """Columns as arrays of the format's types, in the format's order."""
+    return {name: np.asarray(columns[name], dtype=dtype) for name, dtype in types.items()}
+
+
+def log_digest(columns: Mapping[str, Column]) -> str:
+    """SHA-256 over names and little-endian bytes of the columns, in order, and nothing else."""
+    digest = hashlib.sha256()
+    for name, column in columns.items():
+        digest.update(f"{name}:{column.dtype.str}:{len(column)}\n".encode())
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()

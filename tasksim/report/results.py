@@ -1,0 +1,113 @@
+"""Result folders: scenario, summary, task table, figure, provenance.
+
+Rule: a file is whole or absent. Each is written beside its place and moved into it.
+"""
+
+import csv
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from tasksim.eventlog.laws import check_log, check_tasks
+from tasksim.eventlog.run import Run
+from tasksim.eventlog.store import write_log, write_tasks
+from tasksim.metrics.summary import Summary
+from tasksim.report.figures import save_figure, summary_figure
+from tasksim.scenario.loading import dump_toml
+from tasksim.scenario.model import Scenario
+from tasksim.scenario.problems import OutputError
+
+VIOLATIONS_SHOWN: Final = 5
+
+
+class LawBrokenError(AssertionError):
+    """A simulated log breaks a law: our own fault, never caught."""
+
+
+def require_lawful(runs: Sequence[Run]) -> None:
+    """Raise LawBrokenError unless every law holds on every log."""
+    for run in runs:
+        broken = list(check_tasks(run.tasks))
+        if run.events is not None:
+            broken += check_log(run.events)
+        if broken:
+            shown = "; ".join(str(violation) for violation in broken[:VIOLATIONS_SHOWN])
+            raise LawBrokenError(f"replication {run.replication}: {len(broken)} broken: {shown}")
+
+
+def require_writable(folder: Path) -> None:
+    """Make the folder; OutputError when results could not be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as fault:
+        raise OutputError(f"--out {folder}: cannot write there: {fault.strerror}") from fault
+
+
+def write(
+    folder: Path,
+    scenario: Scenario,
+    runs: Sequence[Run],
+    summary: Summary,
+    origin: dict[str, Any],
+) -> Iterator[Path]:
+    """Write every file of a result, yielding the path of each when it is there."""
+    yield _place(folder / "scenario.toml", dump_toml(scenario).encode())
+    yield _place(folder / "summary.csv", summary_csv(summary).encode())
+    for run in runs:
+        suffix = "" if len(runs) == 1 else f"-{run.replication}"
+        path = folder / f"tasks{suffix}.parquet"
+        write_tasks(path, run.tasks, provenance=origin)
+        yield path
+        if run.events is not None:
+            path = folder / f"events{suffix}.parquet"
+            write_log(path, run.events, provenance=origin)
+            yield path
+    figure = summary_figure(runs, scenario)
+    for ending in ("png", "svg"):
+        yield _placed_by(folder / f"figure.{ending}", lambda path: save_figure(figure, path))
+    yield _place(folder / "provenance.json", (json.dumps(origin, indent=2) + "\n").encode())
+
+
+def summary_csv(summary: Summary) -> str:
+    """One line an estimate: metric, value, half-width (empty where there is none)."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["metric", "value", "half_width_95"])
+    for name, estimate in estimates(summary.as_dict()["metrics"]):
+        table.writerow([name, estimate["value"], estimate.get("half_width", "")])
+    for name, count in summary.as_dict()["tasks"].items():
+        table.writerow([f"tasks.{name}", count, ""])
+    return out.getvalue()
+
+
+def estimates(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Dotted names and estimates of a nested tree of metrics, in order."""
+    for key, branch in tree.items():
+        name = f"{prefix}{key}"
+        if "value" in branch:
+            yield name, branch
+        else:
+            yield from estimates(branch, f"{name}.")
+
+
+def _place(path: Path, content: bytes) -> Path:
+    return _placed_by(path, lambda draft: draft.write_bytes(content))
+
+
+def _placed_by(path: Path, write_to: Callable[[Path], Any]) -> Path:
+    """Let *write_to* fill a draft of the same ending, and move it into place when it is whole."""
+    draft = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        write_to(draft)
+        draft.replace(path)
+    except OSError as fault:
+        raise OutputError(f"{path}: cannot be written: {fault.strerror}") from fault
+    finally:
+        draft.unlink(missing_ok=True)
+    return path

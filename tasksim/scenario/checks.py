@@ -1,0 +1,126 @@
+"""What the parts of a scenario must satisfy together.
+
+Rule 1: a check yields every problem it sees, with the path of the key that is to be changed.
+Rule 2: a check says which sections it reads, so that it can run while others are still faulty.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from tasksim.scenario.distributions import Law, LawError
+from tasksim.scenario.model import BackoffPolling, Columns, Poisson, Scenario, Trace
+from tasksim.scenario.places import Path
+from tasksim.scenario.quantiles import LawTables
+from tasksim.scenario.traces import TraceError, read_trace
+from tasksim.scenario.variates import LONGEST_NS
+from tasksim.units import NS_PER_S
+
+Problem = tuple[Path, str]
+Check = Callable[[Scenario], Iterator[Problem]]
+
+SHARE_TOLERANCE: Final = 1e-9
+
+
+def ends(scenario: Scenario) -> Iterator[Problem]:
+    """A run must end, and not before its warm-up."""
+    horizon_s, warmup_s = scenario.horizon_s, scenario.warmup_s
+    is_trace = isinstance(scenario.arrivals, Trace)
+    if horizon_s is None and scenario.tasks is None and not is_trace:
+        yield (), "the arrivals never end: give horizon_s or tasks"
+    if horizon_s is not None and warmup_s >= horizon_s:
+        yield ("warmup_s",), f"must be < horizon_s ({horizon_s:g}), not {warmup_s:g}"
+
+
+def shares_sum_to_one(scenario: Scenario) -> Iterator[Problem]:
+    """The shares of populations, and of classes of work, divide the whole."""
+    for section in ("requesters", "work"):
+        parts = getattr(scenario, section)
+        total = sum(part.share for part in parts)
+        if abs(total - 1.0) > SHARE_TOLERANCE:
+            yield (section,), f"the shares must sum to 1, not {total:g}"
+
+
+def names_differ(scenario: Scenario) -> Iterator[Problem]:
+    """A table of a list is addressed by its name."""
+    for section in ("requesters", "work"):
+        names = Counter(part.name for part in getattr(scenario, section))
+        for name, count in names.items():
+            if count > 1:
+                yield (section,), f"{count} tables have the name {name!r}: give each its own"
+
+
+def backoff_grows(scenario: Scenario) -> Iterator[Problem]:
+    """A cap below the base would be the only gap there is."""
+    for index, population in enumerate(scenario.requesters):
+        polling = population.polling
+        if isinstance(polling, BackoffPolling) and polling.cap_s < polling.base_s:
+            path = ("requesters", index, "polling", "cap_s")
+            yield path, f"must be >= base_s ({polling.base_s:g}), not {polling.cap_s:g}"
+
+
+def durations_are_given_once(scenario: Scenario) -> Iterator[Problem]:
+    """Every task's work has a duration: from the trace or from its class, not from both."""
+    arrivals = scenario.arrivals
+    from_trace = isinstance(arrivals, Trace) and _has_durations(arrivals)
+    for index, work in enumerate(scenario.work):
+        path = ("work", index, "duration")
+        if from_trace and work.duration is not None:
+            yield path, "the trace gives durations: drop this, or set columns.duration = false"
+        if not from_trace and work.duration is None:
+            yield path, "is missing: how long does the work take?"
+
+
+def _has_durations(trace: Trace) -> bool:
+    is_swf = trace.file.name.endswith((".swf", ".swf.gz"))
+    return is_swf or (trace.columns or Columns()).duration is not False
+
+
+def trace_is_usable(scenario: Scenario) -> Iterator[Problem]:
+    """A trace is read once before anything runs."""
+    if isinstance(scenario.arrivals, Trace):
+        try:
+            read_trace(scenario.arrivals)
+        except TraceError as fault:
+            yield ("arrivals", "file"), str(fault)
+
+
+def arrivals_are_within_reach(scenario: Scenario) -> Iterator[Problem]:
+    """Gaps between arrivals must be durations that a run can hold."""
+    arrivals = scenario.arrivals
+    if isinstance(arrivals, Poisson) and 50.0 / arrivals.rate > LONGEST_NS / NS_PER_S:
+        yield ("arrivals", "rate"), f"is so low that a gap may pass 18 years: {arrivals.rate:g}"
+
+
+def work_can_be_drawn(scenario: Scenario) -> Iterator[Problem]:
+    """Tables of the work's laws."""
+    for index, work in enumerate(scenario.work):
+        yield from _drawn(("work", index, "duration"), work.duration)
+
+
+def delays_can_be_drawn(scenario: Scenario) -> Iterator[Problem]:
+    """Tables of the network's laws."""
+    yield from _drawn(("network", "request"), scenario.network.request)
+    yield from _drawn(("network", "reply"), scenario.network.reply)
+
+
+def _drawn(path: Path, law: Law | None) -> Iterator[Problem]:
+    if law is not None:
+        try:
+            LawTables().add(law)
+        except LawError as fault:
+            yield path, str(fault)
+
+
+# The sections that each check reads.
+CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
+    (ends, frozenset({"arrivals", "horizon_s", "tasks", "warmup_s"})),
+    (shares_sum_to_one, frozenset({"requesters", "work"})),
+    (names_differ, frozenset({"requesters", "work"})),
+    (backoff_grows, frozenset({"requesters"})),
+    (durations_are_given_once, frozenset({"arrivals", "work"})),
+    (trace_is_usable, frozenset({"arrivals"})),
+    (arrivals_are_within_reach, frozenset({"arrivals"})),
+    (work_can_be_drawn, frozenset({"work"})),
+    (delays_can_be_drawn, frozenset({"network"})),
+)
