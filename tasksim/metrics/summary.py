@@ -1,0 +1,232 @@
+"""The summary of a scenario's replications, under the names that answers use.
+
+Rule 1: a metric of one replication is one number; its estimate over replications is the mean of
+those numbers, quantiles included.
+Rule 2: tasks that arrived in the warm-up are in no metric of tasks; they are in counts of
+requests and in the state over time from the end of the warm-up on.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from tasksim.eventlog.run import Run
+from tasksim.eventlog.schema import NEVER, Column
+from tasksim.eventlog.tasks import TaskTable
+from tasksim.metrics.estimators import Estimate, as_dict, over_replications, quantile
+from tasksim.metrics.path import number_over_time, time_mean_and_max
+from tasksim.protocol.occurrences import Operation, Reason
+from tasksim.protocol.states import Status
+from tasksim.scenario.model import Scenario
+from tasksim.units import NS_PER_S, ns_from_s
+
+LEVELS: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+TAIL_TASKS: Final = 10  # tasks beyond a quantile below which its estimate is not to be trusted
+Tree = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Metrics (a tree of estimates by name), counts of tasks, and warnings."""
+
+    metrics: Tree
+    tasks: dict[str, int]
+    warnings: tuple[str, ...]
+    replications: int
+
+    def as_dict(self) -> Tree:
+        """As answers in JSON give it."""
+        return {
+            "metrics": as_dict(self.metrics),
+            "tasks": dict(self.tasks),
+            "warnings": list(self.warnings),
+            "replications": self.replications,
+        }
+
+    def get(self, name: str) -> Estimate | None:
+        """Estimate of a metric by its dotted name; None where there is none."""
+        branch: Any = self.metrics
+        for key in name.split("."):
+            branch = branch.get(key) if isinstance(branch, dict) else None
+        return branch if isinstance(branch, Estimate) else None
+
+
+def summarise(runs: Sequence[Run], scenario: Scenario) -> Summary:
+    """Summary of one or more replications."""
+    warm_at = ns_from_s(scenario.warmup_s)
+    trees = [_metrics(run, scenario, warm_at) for run in runs]
+    kept = [run.tasks.where(run.tasks.arrival_at >= warm_at) for run in runs]
+    counts = _sum_of([counts_of(table) for table in kept])
+    return Summary(
+        metrics=_over(trees),
+        tasks=counts,
+        warnings=_warnings(runs, counts, kept),
+        replications=len(runs),
+    )
+
+
+# What is measured of each task: (metric, later instant, earlier instant).
+SPANS: Final = (
+    ("detection_delay_s", "detected_at", "terminal_at"),
+    ("waiting_s", "started_at", "created_at"),
+    ("service_s", "terminal_at", "started_at"),
+    ("sojourn_s", "terminal_at", "created_at"),
+    ("time_to_created_s", "heard_at", "sent_at"),
+    ("retrieval_delay_s", "retrieved_at", "detected_at"),
+)
+
+
+def span_s(table: TaskTable, later: str, earlier: str) -> Column:
+    """Seconds between two instants of the tasks that have both."""
+    end, start = getattr(table, later), getattr(table, earlier)
+    is_there = (end != NEVER) & (start != NEVER)
+    return np.asarray((end[is_there] - start[is_there]) / NS_PER_S)
+
+
+def turnaround_s(table: TaskTable) -> Column:
+    """Seconds from arrival until the requester has what there is to have.
+
+    That is the result, or the knowledge that there will be none.
+    """
+    is_retrieved = table.retrieved_at != NEVER
+    end = np.where(is_retrieved, table.retrieved_at, table.detected_at)
+    is_there = is_retrieved | ((end != NEVER) & (table.status != Status.COMPLETED))
+    return np.asarray((end - table.arrival_at)[is_there] / NS_PER_S)
+
+
+def counts_of(table: TaskTable) -> dict[str, int]:
+    """Tasks by what became of them."""
+    outcome = table.outcome
+    return {
+        "arrived": len(table),
+        "created": int(np.sum(table.created_at != NEVER)),
+        "terminal": int(np.sum(table.terminal_at != NEVER)),
+        "detected": int(np.sum(table.detected_at != NEVER)),
+        "retrieved": int(np.sum(outcome == Reason.RETRIEVED)),
+        "failed": int(np.sum(outcome == Reason.FAILED)),
+        "lost": int(np.sum(outcome == Reason.RESULT_LOST)),
+        "rejected": int(np.sum(outcome == Reason.REJECTED)),
+        "gave_up": int(np.sum(outcome == Reason.GAVE_UP)),
+        "censored": int(np.sum(outcome == NEVER)),
+    }
+
+
+def _metrics(run: Run, scenario: Scenario, warm_at: int) -> Tree:
+    """Metrics of one replication, as floats; nan where there is nothing to measure."""
+    table = run.tasks.where(run.tasks.arrival_at >= warm_at)
+    tree: Tree = {
+        name: _five_numbers(span_s(table, later, earlier)) for name, later, earlier in SPANS
+    }
+    tree["turnaround_s"] = _five_numbers(turnaround_s(table))
+    tree["polls_per_task"] = {"mean": _mean(table.polls_sent)}
+    tree["wasted_polls_per_task"] = {"mean": _mean(table.polls_wasted)}
+    tree |= _shares(table)
+    tree["requests_per_s"] = _requests(run)
+    tree |= _state(run.tasks, scenario, warm_at)
+    return tree
+
+
+def _five_numbers(values: Column) -> dict[str, float]:
+    if not len(values):
+        return dict.fromkeys(("mean", *LEVELS, "max"), float("nan"))
+    quantiles = {name: quantile(values, level) for name, level in LEVELS.items()}
+    return {"mean": float(values.mean()), **quantiles, "max": float(values.max())}
+
+
+def _mean(values: Column) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _shares(table: TaskTable) -> dict[str, float]:
+    """Shares of the tasks that arrived; of the created for lost notifications."""
+    counts = counts_of(table)
+    arrived, created = counts["arrived"], counts["created"]
+    nan = float("nan")
+    shares = {
+        f"{name}_share": counts[key] / arrived if arrived else nan
+        for name, key in (
+            ("lost_result", "lost"),
+            ("rejected", "rejected"),
+            ("gave_up", "gave_up"),
+            ("failed", "failed"),
+        )
+    }
+    lost = int(np.sum(table.created_lost))
+    return {**shares, "created_lost_share": lost / created if created else nan}
+
+
+def _requests(run: Run) -> Tree:
+    """Requests a second at the receiver, from the first arrival to the last task's close."""
+    table = run.tasks
+    if not len(table):
+        return {}
+    last_at = max(int(table.closed_at.max()), int(table.terminal_at.max()))
+    span_s = max(last_at - int(table.arrival_at.min()), 1) / NS_PER_S
+    by_operation = {
+        operation.name.lower(): run.counts.by_operation[operation] / span_s
+        for operation in (Operation.CREATE, Operation.GET, Operation.RESULT)
+    }
+    return {
+        "total": run.counts.total / span_s,
+        "by_operation": by_operation,
+        "peak": float(run.counts.peak),
+    }
+
+
+def _state(table: TaskTable, scenario: Scenario, warm_at: int) -> Tree:
+    """State over time between the end of the warm-up and the last arrival."""
+    if not len(table):
+        return {}
+    window = (warm_at, max(int(table.arrival_at.max()), warm_at + 1))
+    in_system = number_over_time(table.created_at, table.terminal_at)
+    resident = number_over_time(table.created_at, table.expired_at)
+    tree: Tree = {
+        "in_system": time_mean_and_max(in_system, *window),
+        "resident_tasks": time_mean_and_max(resident, *window),
+    }
+    if scenario.receiver.workers is not None:
+        busy = time_mean_and_max(number_over_time(table.started_at, table.terminal_at), *window)
+        tree["utilization"] = busy["mean"] / scenario.receiver.workers
+    return tree
+
+
+def _over(trees: Sequence[Tree]) -> Tree:
+    """The trees of several replications as one tree of estimates."""
+    merged: Tree = {}
+    for key, branch in trees[0].items():
+        others = [tree[key] for tree in trees if key in tree]
+        if isinstance(branch, dict):
+            merged[key] = _over(others)
+        elif (estimate := over_replications(others)) is not None:
+            merged[key] = estimate
+    return merged
+
+
+def _sum_of(counts: Sequence[dict[str, int]]) -> dict[str, int]:
+    return {key: sum(count[key] for count in counts) for key in counts[0]}
+
+
+Warn = Callable[[Sequence[Run], dict[str, int], Sequence[TaskTable]], list[str]]
+
+
+def _warnings(
+    runs: Sequence[Run], counts: dict[str, int], tables: Sequence[TaskTable]
+) -> tuple[str, ...]:
+    """What a reader must know before trusting the numbers."""
+    found = list(dict.fromkeys(note for run in runs for note in run.notes))
+    if not counts["arrived"]:
+        found.append("no task arrived after the warm-up: there is nothing to measure")
+    fewest = min(int(np.sum(table.detected_at != NEVER)) for table in tables)
+    for name, level in LEVELS.items():
+        if counts["arrived"] and fewest * (1 - level) < TAIL_TASKS:
+            found.append(
+                f"{name} rests on fewer than {TAIL_TASKS} of {fewest} tasks beyond it: "
+                "let more tasks arrive"
+            )
+    if counts["censored"]:
+        found.append(f"{counts['censored']} tasks were still open at the end: delays are too short")
+    if counts["arrived"] and len(runs) == 1:
+        found.append("one replication says nothing of its own error: give --replications 10")
+    return tuple(found)

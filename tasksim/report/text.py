@@ -1,0 +1,172 @@
+"""The answer as text: three sentences, the table, counts, warnings.
+
+Rule: at most 100 columns, no markup: it must read well in a terminal and in a log.
+"""
+
+import math
+import textwrap
+from typing import Any, Final
+
+from tasksim.metrics.estimators import Estimate
+from tasksim.metrics.summary import Summary
+from tasksim.scenario.model import Scenario
+
+WIDTH: Final = 100
+COLUMNS: Final = ("mean", "p50", "p95", "p99", "max")
+ROWS: Final = (
+    ("detection delay, s", "detection_delay_s"),
+    ("waiting for a worker, s", "waiting_s"),
+    ("service, s", "service_s"),
+    ("sojourn at the receiver, s", "sojourn_s"),
+    ("time to created, s", "time_to_created_s"),
+    ("retrieval delay, s", "retrieval_delay_s"),
+    ("turnaround, s", "turnaround_s"),
+    ("polls per task", "polls_per_task"),
+    ("wasted polls per task", "wasted_polls_per_task"),
+    ("tasks in system", "in_system"),
+    ("tasks resident", "resident_tasks"),
+)
+
+
+def text_answer(summary: Summary, scenario: Scenario, origin: dict[str, Any]) -> str:
+    """The whole answer."""
+    parts = [
+        scenario.title or "(no title)",
+        "",
+        *sentences(summary, scenario),
+        "",
+        *table(summary),
+        "",
+        *single_numbers(summary),
+        "",
+        *_wrapped("tasks: ", ", ".join(f"{n:,} {_words(k)}" for k, n in summary.tasks.items())),
+        *_wrapped("from: ", _origin(origin)),
+        *(line for warning in summary.warnings for line in _wrapped("warning: ", warning)),
+    ]
+    return "\n".join(parts)
+
+
+def sentences(summary: Summary, scenario: Scenario) -> list[str]:
+    """What a person who skips the table should know."""
+    counts = summary.tasks
+    arrived = counts["arrived"]
+    if not arrived:
+        return ["No task arrived after the warm-up, so there is nothing to tell."]
+    told = [
+        (
+            f"Of {arrived:,} tasks {_percent(counts['retrieved'] / arrived)} gave their result to "
+            f"the requester, {_percent(counts['failed'] / arrived)} failed and "
+            f"{_percent(counts['lost'] / arrived)} of the results were lost."
+        )
+    ]
+    delay, tail = summary.get("detection_delay_s.mean"), summary.get("detection_delay_s.p95")
+    polls, wasted = summary.get("polls_per_task.mean"), summary.get("wasted_polls_per_task.mean")
+    if delay and tail and polls and wasted:
+        told.append(
+            f"A requester learned {_number(delay.value)} s after the end of its task that it had "
+            f"ended (19 in 20 within {_number(tail.value)} s), for {_number(polls.value)} polls a "
+            f"task, {_number(wasted.value)} of them too early."
+        )
+    total, peak = summary.get("requests_per_s.total"), summary.get("requests_per_s.peak")
+    if total and peak:
+        told.append(
+            f"The receiver answered {_number(total.value)} requests a second, "
+            f"{_number(peak.value)} in the busiest second{_workers(summary, scenario)}."
+        )
+    return [line for sentence in told for line in textwrap.wrap(sentence, WIDTH)]
+
+
+def table(summary: Summary) -> list[str]:
+    """Means, quantiles and maxima, with half-widths where there are any."""
+    rows = []
+    for label, name in ROWS:
+        cells = [_cell(summary.get(f"{name}.{column}")) for column in COLUMNS]
+        if any(cells):
+            rows.append([label, *cells])
+    if not rows:
+        return []
+    heading = ["", *COLUMNS]
+    widths = [max(len(row[i]) for row in [heading, *rows]) for i in range(len(heading))]
+    lines = []
+    for row in [heading, *rows]:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def single_numbers(summary: Summary) -> list[str]:
+    """Rates and shares, one a line."""
+    names = [
+        ("requests a second", "requests_per_s.total"),
+        ("  of them creations", "requests_per_s.by_operation.create"),
+        ("  of them polls", "requests_per_s.by_operation.get"),
+        ("  of them results", "requests_per_s.by_operation.result"),
+        ("  in the busiest second", "requests_per_s.peak"),
+        ("utilization of the workers", "utilization"),
+        ("share of results lost", "lost_result_share"),
+        ("share of tasks rejected", "rejected_share"),
+        ("share of tasks given up", "gave_up_share"),
+        ("share of tasks failed", "failed_share"),
+        ("share of notifications lost", "created_lost_share"),
+    ]
+    known = [(label, estimate) for label, name in names if (estimate := summary.get(name))]
+    return [f"{label:28}{_cell(estimate):>18}" for label, estimate in known]
+
+
+def _workers(summary: Summary, scenario: Scenario) -> str:
+    """What the workers did, as the end of a sentence."""
+    busy, waiting = summary.get("utilization"), summary.get("waiting_s.mean")
+    workers = scenario.receiver.workers
+    if busy is None or waiting is None or workers is None:
+        return ""
+    plural = "workers" if workers > 1 else "worker"
+    return (
+        f"; its {workers:,} {plural} were busy {_percent(busy.value)} of the time and a task "
+        f"waited {_number(waiting.value)} s for one"
+    )
+
+
+def _origin(origin: dict[str, Any]) -> str:
+    return (
+        f"seed {origin['seed']}, {origin['replications']} replication(s), "
+        f"{origin['engine']} engine, scenario {origin['scenario_digest'][:12]}, "
+        f"log {origin['log_digest'][:12]}"
+    )
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=label, subsequent_indent=" " * len(label))
+
+
+def _cell(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return ""
+    if estimate.half_width is None:
+        return _number(estimate.value)
+    return f"{_number(estimate.value)} ± {_rounded(estimate.half_width, 2)}"
+
+
+def _number(value: float) -> str:
+    """Four significant digits; whole numbers from 1,000 on."""
+    return _rounded(value, 4)
+
+
+def _rounded(value: float, digits: int) -> str:
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    if decimals <= 0:
+        return f"{value:,.0f}"
+    text = f"{value:,.{min(decimals, 9)}f}"
+    return text.rstrip("0").rstrip(".") if value == int(value) else text
+
+
+def _percent(share: float) -> str:
+    if share in {0.0, 1.0}:
+        return f"{share:.0%}".replace("%", " %")
+    return f"{share * 100:.{1 if 0.001 <= share <= 0.999 else 3}f} %"
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
