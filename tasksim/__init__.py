@@ -1,0 +1,1 @@
+"""tasksim: simulation and load testing of MCP tasks (SEP-1686)."""

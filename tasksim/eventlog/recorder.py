@@ -169,6 +169,7 @@ class RequestCounter:
     def _widen(self) -> None:
         """Make bins twice as wide."""
         self._bin_ns *= 2
+        self._bins_used = (self._bins_used + 1) // 2
         for bins in self._bins:
             pairs = [bins[index] + bins[index + 1] for index in range(0, BINS_MAX, 2)]
             bins[:] = pairs + [0] * (BINS_MAX - len(pairs))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DARK, MIDDLE, LIGHT = "#1b3a57", "#4f86b5", "#c3d9ea"
 OUTCOMES: Final = ("retrieved", "failed", "lost", "rejected", "gave_up", "censored")
-POINTS_MAX: Final = 2000
+POINTS_MAX: Final = 4000
 # (seconds, name): the largest unit in which a span has at least three ticks.
 TIME_UNITS: Final = ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 
@@ -67,17 +67,20 @@ def draw_in_system(ax: "Axes", run: Run, scenario: Scenario) -> None:
     """Tasks submitted or at work, over time."""
     path = number_over_time(run.tasks.created_at, run.tasks.terminal_at)
     scale, unit = _time_unit(run.tasks.terminal_at)
-    step = max(len(path.instants) // POINTS_MAX, 1)
+    points = len(path.instants)
+    shown = np.unique(np.linspace(0, points - 1, min(points, POINTS_MAX)).astype(np.int64))
     ax.step(
-        path.instants[::step] / NS_PER_S / scale, path.numbers[::step], where="post", color=DARK,
+        path.instants[shown] / NS_PER_S / scale, path.numbers[shown], where="post", color=DARK,
         linewidth=0.9, label="in system",
     )  # fmt: skip
+    if scenario.warmup_s > 0:
+        ax.axvspan(0, scenario.warmup_s / scale, color="0.9", label="warm-up")
     workers = scenario.receiver.workers
     peak = int(path.numbers.max()) if len(path.numbers) else 0
     title = f"At most {peak:,} tasks in the system at once"
     if workers is not None:
         ax.axhline(workers, color=MIDDLE, linestyle="--", linewidth=1, label=f"{workers:,} workers")
-        ax.legend(frameon=False, fontsize=8, loc="lower right")
+    ax.legend(frameon=False, fontsize=8, loc="lower center")
     ax.set(xlabel=f"time, {unit}", ylabel="tasks in system", title=title, ylim=(0, None))
 
 

@@ -72,9 +72,6 @@ class Workload:
         self._counts = counts
         self._failed = [draws.threshold_from_share(work.failed_share) for work in scenario.work]
         self._created_lost = draws.threshold_from_share(scenario.faults.created_lost_share)
-        self._mean_duration_ns = [
-            None if p == ABSENT else tables.mean_ns(p) for p in self._durations
-        ]
 
     # Tasks.
 
@@ -91,6 +88,15 @@ class Workload:
     def key_of(self, index: int) -> int:
         """Key of a task's draws."""
         return draws.entity_key(self._run, index)
+
+    def duration_ns(self, index: int) -> int:
+        """Duration of a task's work where nobody dictates it; 0 where the scenario has no law."""
+        key = self.key_of(index)
+        work_class = draws.band_of(self._classes, draws.draw_u64(key, Stream.WORK_CLASS))
+        law = self._durations[work_class]
+        if law == ABSENT:
+            return 0
+        return variate_ns(self._values, law, draws.draw_u64(key, Stream.DURATION))
 
     def expected_tasks(self) -> float:
         """Number of tasks, for a Poisson process with a horizon its mean."""

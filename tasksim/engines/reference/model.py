@@ -17,7 +17,7 @@ from tasksim.eventlog.recorder import EventRecorder, TaskRecorder
 from tasksim.eventlog.run import Level, Run, finish_run
 from tasksim.protocol.messages import (
     OPERATION_OF,
-    Call,
+    PLAIN_CALL,
     Create,
     Created,
     DrawAddress,
@@ -101,7 +101,7 @@ class RequesterSide:
             number=plan.index,
             rules=model.rules[plan.population],
             observe=model.observe,
-            call=_call_of(plan),
+            call=PLAIN_CALL,
             draw=DrawAddress(entity=plan.index, replication=model.replication),
             poll_unit=lambda attempt: workload.poll_unit(plan.key, attempt),
             phase_unit=workload.phase_unit(plan.key),
@@ -285,16 +285,6 @@ class Workers:
         self._busy -= 1
         if self._queue:
             self._start(*self._queue.popleft())
-
-
-def _call_of(plan: TaskPlan) -> Call:
-    return Call(
-        tool="work",
-        arguments={
-            "duration_ns": plan.duration_ns,
-            "outcome": "failure" if plan.fails else "ok",
-        },
-    )
 
 
 def _operation_of(reply: Reply) -> Operation:
