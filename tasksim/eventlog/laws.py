@@ -4,7 +4,7 @@ Rule 1: a law is one small function that finds the tasks that break it; absence 
 Rule 2: a law that cannot fail is no law: each has a test with a log that breaks it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +27,17 @@ class Violation:
 
     def __str__(self) -> str:
         return self.law if self.task == NEVER else f"{self.law} (task {self.task})"
+
+
+def told(violations: Sequence[Violation]) -> tuple[str, ...]:
+    """One line a law that is broken: how often, and by which tasks first."""
+    by_law: dict[str, list[int]] = {}
+    for violation in violations:
+        by_law.setdefault(violation.law, []).append(violation.task)
+    return tuple(
+        f"{law}: broken {len(tasks):,} times, first by {', '.join(map(str, tasks[:5]))}"
+        for law, tasks in by_law.items()
+    )
 
 
 TaskLaw = Callable[[TaskTable], Column]  # the tasks that break it

@@ -30,7 +30,7 @@ PLAIN_CALL: Final = Call()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawAddress:
-    """Where a task's draws stand, when the requester tells: (entity, replication)."""
+    """Where a task's draws stand, when the requester tells; the ordinal is the attempt."""
 
     entity: int
     replication: int = 0
@@ -54,6 +54,7 @@ class Get:
 
     request_id: RequestId
     task_id: str
+    draw: DrawAddress | None = None
     attempt: int = 0
 
 
@@ -63,6 +64,7 @@ class GetResult:
 
     request_id: RequestId
     task_id: str
+    draw: DrawAddress | None = None
     attempt: int = 0
 
 

@@ -6,6 +6,8 @@ Rule 2: it owns the task table, the lifecycle and retention; workers and queues 
 drives it.
 Rule 3: a task is known by (session, task id). Another session's task is indistinguishable from
 one that does not exist (R49).
+Rule 4: an occurrence carries the attempt that the requester tells with its draw address, else the
+receiver's own count; it cannot see more.
 
 Times are nanoseconds on the driver's clock, and never run backwards.
 """
@@ -82,6 +84,8 @@ class TaskRecord:
     __slots__ = (
         "error",
         "expires_at",
+        "fetches",
+        "gets",
         "keep_alive_ns",
         "key",
         "number",
@@ -99,6 +103,8 @@ class TaskRecord:
         self.expires_at: int | None = None
         self.payload: Mapping[str, Any] | None = None
         self.error: str | None = None
+        self.gets = 0  # answered with a status
+        self.fetches = 0  # answered with the result
 
 
 class Receiver:
@@ -223,9 +229,9 @@ class Receiver:
 
     def _get(self, session: str, message: Get, now: int) -> TaskView:
         record = self._find((session, message.task_id), now)
-        self._observe(
-            now, Kind.RECEIVED, record.number, Operation.GET, message.attempt, record.status
-        )
+        ordinal = record.gets if message.draw is None else message.attempt
+        record.gets += 1
+        self._observe(now, Kind.RECEIVED, record.number, Operation.GET, ordinal, record.status)
         return TaskView(
             request_id=message.request_id,
             task_id=message.task_id,
@@ -241,9 +247,9 @@ class Receiver:
         if record.status is not Status.COMPLETED:
             raise ResultNotReadyError(record.status)
         assert record.payload is not None, "a completed task has a result"
-        self._observe(
-            now, Kind.RECEIVED, record.number, Operation.RESULT, message.attempt, record.status
-        )
+        ordinal = record.fetches if message.draw is None else message.attempt
+        record.fetches += 1
+        self._observe(now, Kind.RECEIVED, record.number, Operation.RESULT, ordinal, record.status)
         return Result(
             request_id=message.request_id,
             task_id=message.task_id,

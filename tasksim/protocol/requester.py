@@ -322,7 +322,13 @@ class Requester:
         self._attempt += 1
         self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
         self._observe(now, Kind.SENT, self.number, Operation.GET, attempt)
-        return [Get(request_id=self._next_request_id(), task_id=self.task_id, attempt=attempt)]
+        get = Get(
+            request_id=self._next_request_id(),
+            task_id=self.task_id,
+            draw=self._draw,
+            attempt=attempt,
+        )
+        return [get]
 
     def _fetch(self, now: int) -> list[Request]:
         self._phase = Phase.FETCHING
@@ -330,7 +336,12 @@ class Requester:
         self._fetches += 1
         self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
         self._observe(now, Kind.SENT, self.number, Operation.RESULT, attempt)
-        fetch = GetResult(request_id=self._next_request_id(), task_id=self.task_id, attempt=attempt)
+        fetch = GetResult(
+            request_id=self._next_request_id(),
+            task_id=self.task_id,
+            draw=self._draw,
+            attempt=attempt,
+        )
         return [fetch]
 
     def _close(self, outcome: Reason, now: int) -> list[Request]:

@@ -10,9 +10,9 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from tasksim.eventlog.laws import check_log, check_tasks
+from tasksim.eventlog.laws import check_log, check_tasks, told
 from tasksim.eventlog.run import Run
 from tasksim.eventlog.store import write_log, write_tasks
 from tasksim.metrics.summary import Summary
@@ -20,8 +20,6 @@ from tasksim.report.figures import save_figure, summary_figure
 from tasksim.scenario.loading import dump_toml
 from tasksim.scenario.model import Scenario
 from tasksim.scenario.problems import OutputError
-
-VIOLATIONS_SHOWN: Final = 5
 
 
 class LawBrokenError(AssertionError):
@@ -35,8 +33,7 @@ def require_lawful(runs: Sequence[Run]) -> None:
         if run.events is not None:
             broken += check_log(run.events)
         if broken:
-            shown = "; ".join(str(violation) for violation in broken[:VIOLATIONS_SHOWN])
-            raise LawBrokenError(f"replication {run.replication}: {len(broken)} broken: {shown}")
+            raise LawBrokenError(f"replication {run.replication}: {'; '.join(told(broken))}")
 
 
 def require_writable(folder: Path) -> None:
@@ -57,8 +54,8 @@ def write(
     origin: dict[str, Any],
 ) -> Iterator[Path]:
     """Write every file of a result, yielding the path of each when it is there."""
-    yield _place(folder / "scenario.toml", dump_toml(scenario).encode())
-    yield _place(folder / "summary.csv", summary_csv(summary).encode())
+    yield place(folder / "scenario.toml", dump_toml(scenario).encode())
+    yield place(folder / "summary.csv", summary_csv(summary).encode())
     for run in runs:
         suffix = "" if len(runs) == 1 else f"-{run.replication}"
         path = folder / f"tasks{suffix}.parquet"
@@ -70,8 +67,8 @@ def write(
             yield path
     figure = summary_figure(runs, scenario)
     for ending in ("png", "svg"):
-        yield _placed_by(folder / f"figure.{ending}", lambda path: save_figure(figure, path))
-    yield _place(folder / "provenance.json", (json.dumps(origin, indent=2) + "\n").encode())
+        yield placed_by(folder / f"figure.{ending}", lambda path: save_figure(figure, path))
+    yield place(folder / "provenance.json", (json.dumps(origin, indent=2) + "\n").encode())
 
 
 def summary_csv(summary: Summary) -> str:
@@ -96,11 +93,12 @@ def estimates(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dic
             yield from estimates(branch, f"{name}.")
 
 
-def _place(path: Path, content: bytes) -> Path:
-    return _placed_by(path, lambda draft: draft.write_bytes(content))
+def place(path: Path, content: bytes) -> Path:
+    """Put a file into its place, whole or not at all."""
+    return placed_by(path, lambda draft: draft.write_bytes(content))
 
 
-def _placed_by(path: Path, write_to: Callable[[Path], Any]) -> Path:
+def placed_by(path: Path, write_to: Callable[[Path], Any]) -> Path:
     """Let *write_to* fill a draft of the same ending, and move it into place when it is whole."""
     draft = path.with_name(f".{os.getpid()}-{path.name}")
     try:

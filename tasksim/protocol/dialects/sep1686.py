@@ -54,6 +54,7 @@ DRAW_KEY: Final = "tasksim/draw"
 # C1: capabilities by request category, boolean leaves.
 CAPABILITIES: Final[Document] = {"tasks": {"requests": {"tools": {"call": True}}}}
 
+ORDINAL_END: Final = 1 << 31
 TASK_ID_LENGTH_MAX: Final = 1024  # characters
 KEEP_ALIVE_MS_MAX: Final = 1 << 42  # 139 years
 _STATUS_OF: Final = {status.name.lower(): status for status in Status}
@@ -85,7 +86,8 @@ class Codec:
                 return self._encode_create(message)
             case Get() | GetResult():
                 method = GET if isinstance(message, Get) else RESULT
-                params = {"taskId": message.task_id, "_meta": _related(message.task_id)}
+                meta = {**_related(message.task_id), **_drawn(message.draw, message.attempt)}
+                params = {"taskId": message.task_id, "_meta": meta}
                 return _request(message.request_id, method, params)
             case TaskView():
                 return _answer(message.request_id, _view(message))
@@ -102,11 +104,7 @@ class Codec:
         meta: Document = {TASK_KEY: task}
         if not self.strict:
             meta |= _related(message.task_id)
-        if message.draw is not None:
-            meta[DRAW_KEY] = {
-                "entity": message.draw.entity,
-                "replication": message.draw.replication,
-            }
+        meta |= _drawn(message.draw, message.attempt)
         call = message.call
         params = {"name": call.tool, "arguments": dict(call.arguments), "_meta": meta}
         return _request(message.request_id, CALL, params)
@@ -133,10 +131,9 @@ class Codec:
             return _decode_create(request_id, params)
         if method not in {GET, RESULT}:
             raise UnknownMethodError(f"Method not found: {method}")
-        task_id = _task_id(params)
-        if method == GET:
-            return Get(request_id=request_id, task_id=task_id)
-        return GetResult(request_id=request_id, task_id=task_id)
+        draw, attempt = _draw(_meta_of(params))
+        kind = Get if method == GET else GetResult
+        return kind(request_id=request_id, task_id=_task_id(params), draw=draw, attempt=attempt)
 
     def decode_created(self, document: Mapping[str, Any]) -> Created | None:
         """The created notification, or None when the document is something else."""
@@ -201,27 +198,39 @@ def _decode_create(request_id: RequestId, params: Mapping[str, Any]) -> Create:
     tool = params.get("name")
     if not isinstance(tool, str):
         raise InvalidMessageError(f"params.name must be a string, not {_shown(tool)}")
+    draw, attempt = _draw(meta)
     return Create(
         request_id=request_id,
         task_id=_task_id(task),
         keep_alive_ns=keep_alive_ns,
         call=Call(tool=tool, arguments=_object(params.get("arguments", {}), "arguments")),
-        draw=_draw(meta),
+        draw=draw,
+        attempt=attempt,
     )
 
 
-def _draw(meta: Mapping[str, Any]) -> DrawAddress | None:
+def _drawn(draw: DrawAddress | None, attempt: int) -> Document:
+    """Metadata that tells a receiver of ours where the draws of this message stand."""
+    if draw is None:
+        return {}
+    address = {"entity": draw.entity, "replication": draw.replication, "ordinal": attempt}
+    return {DRAW_KEY: address}
+
+
+def _draw(meta: Mapping[str, Any]) -> tuple[DrawAddress | None, int]:
+    """Draw address and attempt that a message tells; (None, 0) when it tells none."""
     if DRAW_KEY not in meta:
-        return None
+        return None, 0
     address = _object(meta[DRAW_KEY], DRAW_KEY)
-    return DrawAddress(
+    draw = DrawAddress(
         entity=_draw_number(address.get("entity")),
         replication=_draw_number(address.get("replication", 0)),
     )
+    return draw, _draw_number(address.get("ordinal", 0), ORDINAL_END)
 
 
-def _draw_number(number: Any) -> int:
-    if _is_whole(number) and 0 <= number < 1 << TASK_BITS:
+def _draw_number(number: Any, end: int = 1 << TASK_BITS) -> int:
+    if _is_whole(number) and 0 <= number < end:
         return number
     raise InvalidMessageError(f"{DRAW_KEY} must hold whole numbers >= 0, not {_shown(number)}")
 

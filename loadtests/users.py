@@ -1,0 +1,167 @@
+"""The driver: one Locust user that lets a scenario's tasks arrive at their drawn instants.
+
+Rule 1: open model. Arrivals start whatever the receiver does; who is late is logged as late.
+Rule 2: the exact record is our own log; Locust's statistics (rounded to two digits) are fed so
+that its console, files and web page stay useful.
+"""
+
+import gc
+import json
+import time
+import uuid
+from pathlib import Path
+from typing import Any, Final
+
+import gevent
+from gevent.pool import Group
+from locust import User, constant, task
+
+from loadtests.pacing import is_share_of, wait_s
+from tasksim.eventlog.recorder import EventRecorder
+from tasksim.eventlog.store import write_log
+from tasksim.live.client import Client, Target, TransportError
+from tasksim.live.driver import Surroundings, TaskDriver
+from tasksim.scenario.loading import load, scenario_digest
+from tasksim.scenario.rules import requester_rules
+from tasksim.scenario.workload import TaskPlan, Workload
+from tasksim.units import NS_PER_S, ms_from_ns
+
+LEAD_NS: Final = 500_000_000  # between set-up and the first arrival
+PING_EVERY_S: Final = 0.1
+EXCHANGE_LIMIT_NS: Final = 10 * NS_PER_S
+COLLECT_EVERY: Final = 50_000
+SESSION_HEADER: Final = "Mcp-Session-Id"
+VERSION_HEADER: Final = {"MCP-Protocol-Version": "2025-11-25"}
+
+
+class ScenarioDriver(User):
+    """All requesters of a scenario in one greenlet each; one such user a process."""
+
+    wait_time = constant(0)
+
+    @task
+    def drive(self) -> None:
+        """Run the scenario once, write the log, stop Locust."""
+        try:
+            self._drive()
+        except TransportError as fault:
+            print(f"target {self.host}: {fault}", flush=True)
+            self.environment.process_exit_code = 3
+        finally:
+            self.environment.runner.quit()
+
+    def _drive(self) -> None:
+        options = self.environment.parsed_options
+        scenario = load(options.scenario, options.set or [])
+        workload = Workload(scenario, options.replication)
+        plans = [plan for plan in workload.tasks() if self._is_mine(plan)]
+        client = Client(Target.of(self.host or ""))
+        sessions = {who: open_session(client) for who in sorted({p.requester for p in plans})}
+        self._recorder = EventRecorder()
+        pings: list[tuple[int, int]] = []
+        quiet_collector()
+        around = Surroundings(
+            client=client,
+            workload=workload,
+            recorder=self._recorder,
+            rules={i: requester_rules(p) for i, p in enumerate(scenario.requesters)},
+            task_id_of=lambda _: str(uuid.uuid4()),
+            epoch_ns=time.monotonic_ns() + LEAD_NS,
+            report=self._report,
+            paced=not options.plain_pacing,
+        )
+        pinger = gevent.spawn(ping, client, next(iter(sessions.values()), VERSION_HEADER), pings)
+        try:
+            arrive(plans, sessions, around)
+        finally:
+            pinger.kill()
+            client.close()
+            about = {
+                "scenario_digest": scenario_digest(scenario),
+                "side": "requester",
+                "epoch_ns": around.epoch_ns,
+                "rtt_ns": [end - start for start, end in pings],
+                "connects": client.connects,
+                "cpu_s": time.process_time(),
+            }
+            keep(options.log, self._recorder, about)
+
+    def _is_mine(self, plan: TaskPlan) -> bool:
+        runner = self.environment.runner
+        worker = getattr(runner, "worker_index", 0)
+        workers = max(self.environment.parsed_options.generators, 1)
+        return is_share_of(plan.requester, worker, workers)
+
+    def _report(self, operation: str, duration_ns: int, broke: Exception | None) -> None:
+        """Feed Locust's statistics."""
+        self.environment.events.request.fire(
+            request_type="tasks",
+            name=operation,
+            response_time=ms_from_ns(duration_ns),
+            response_length=0,
+            exception=broke,
+            context={},
+        )
+
+
+def arrive(plans: list[TaskPlan], sessions: dict[int, Any], around: Surroundings) -> None:
+    """Start each task at its instant, in a greenlet of its own; until all are through."""
+    tasks = Group()
+    try:
+        for plan in plans:
+            delay_s = wait_s(around.epoch_ns + plan.arrival_at, time.monotonic_ns())
+            gevent.sleep(delay_s)
+            tasks.spawn(TaskDriver(plan, sessions[plan.requester], around).run)
+        tasks.join()
+    finally:
+        tasks.kill()
+
+
+def open_session(client: Client) -> dict[str, str]:
+    """Headers of a new MCP session."""
+    params = {
+        "protocolVersion": VERSION_HEADER["MCP-Protocol-Version"],
+        "capabilities": {},
+        "clientInfo": {"name": "tasksim", "version": "0.1"},
+    }
+    document = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+    answer = client.post(document, {}, until_ns=time.monotonic_ns() + EXCHANGE_LIMIT_NS)
+    if answer.status != 200 or "result" not in answer.document():
+        raise TransportError(f"initialize was answered with HTTP {answer.status}")
+    session = answer.headers.get(SESSION_HEADER.lower())
+    headers = (
+        dict(VERSION_HEADER) if session is None else {**VERSION_HEADER, SESSION_HEADER: session}
+    )
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    client.post(ready, headers, until_ns=time.monotonic_ns() + EXCHANGE_LIMIT_NS)
+    return headers
+
+
+def ping(client: Client, headers: Any, pings: list[tuple[int, int]]) -> None:
+    """Measure round trips while the load runs."""
+    number = 0
+    while True:
+        start = time.monotonic_ns()
+        document = {"jsonrpc": "2.0", "id": f"ping-{number}", "method": "ping"}
+        try:
+            client.post(document, headers, until_ns=start + EXCHANGE_LIMIT_NS)
+            pings.append((start, time.monotonic_ns()))
+        except TransportError:
+            pass  # the tasks' own exchanges tell of it
+        number += 1
+        gevent.sleep(PING_EVERY_S)
+
+
+def quiet_collector() -> None:
+    """Keep the collector from stalling polls: it leaves the set-up alone and comes seldom."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_EVERY, 50, 100)
+
+
+def keep(path: str | None, recorder: EventRecorder, about: dict[str, Any]) -> None:
+    """Write the log, and beside it what is not an occurrence."""
+    if path is None:
+        return
+    write_log(Path(path), recorder.finish(), provenance={"side": "requester"})
+    Path(path).with_suffix(".json").write_text(json.dumps(about), encoding="utf-8")

@@ -1,0 +1,45 @@
+"""``tasksim drive``: load a receiver on this machine with a scenario."""
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the command and its options."""
+    parser = subparsers.add_parser("drive", help="load a receiver with a scenario, by Locust")
+    parser.add_argument("scenario", metavar="SCENARIO", help="a file, or a name of the catalogue")
+    parser.add_argument("--target", required=True, metavar="URL", help="http://127.0.0.1:PORT/mcp")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--replication", type=int, default=0, help="whose draws to use")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="keep the requesters' event log")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.set_defaults(act=act)
+
+
+def act(args: argparse.Namespace) -> int:
+    """Drive, print what the requesters saw."""
+    from tasksim.live.client import Target  # noqa: PLC0415
+    from tasksim.live.launch import TargetFailedError  # noqa: PLC0415
+    from tasksim.planning.drive import drive  # noqa: PLC0415
+    from tasksim.report.text import text_answer  # noqa: PLC0415
+    from tasksim.scenario.loading import load  # noqa: PLC0415
+
+    scenario = load(args.scenario, args.set)
+    Target.of(args.target)
+    with tempfile.TemporaryDirectory(prefix="tasksim-") as folder:
+        try:
+            summary, origin = drive(
+                scenario, args.target, Path(folder), log=args.log, replication=args.replication
+            )
+        except TargetFailedError as fault:
+            print(fault, file=sys.stderr)
+            return 3
+    if args.format == "json":
+        print(json.dumps({**summary.as_dict(), "provenance": origin}, indent=2))
+    else:
+        print(text_answer(summary, scenario, origin))
+    return 0
