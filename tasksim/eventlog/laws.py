@@ -110,7 +110,8 @@ def _retrieved_without_result(table: TaskTable) -> Column:
 def _polls_do_not_add_up(table: TaskTable) -> Column:
     is_answered_more = table.polls_answered > table.polls_sent
     is_wasted_more = table.polls_wasted > table.polls_answered
-    is_received_more = table.polls_received > table.polls_sent
+    is_seen_sending = table.polls_sent > 0  # else the log is the receiver's alone
+    is_received_more = is_seen_sending & (table.polls_received > table.polls_sent)
     return _of(table, is_answered_more | is_wasted_more | is_received_more)
 
 

@@ -22,7 +22,7 @@ def number_over_time(entered_at: Column, left_at: Column) -> Path:
     steps = np.concatenate([np.ones(len(entered), np.int64), -np.ones(len(left), np.int64)])
     order = np.argsort(instants, kind="stable")
     ordered, number = instants[order], np.cumsum(steps[order])
-    is_last_of_instant = np.append(ordered[1:] != ordered[:-1], [True] * bool(len(ordered)))
+    is_last_of_instant = np.append(ordered[1:] != ordered[:-1], True)[: len(ordered)]
     return Path(ordered[is_last_of_instant], number[is_last_of_instant])
 
 

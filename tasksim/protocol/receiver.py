@@ -263,6 +263,8 @@ class Receiver:
         operation = OPERATION_OF[type(message)]
         record = self._tasks.get((session, message.task_id))
         number = NONE if record is None else record.number
+        if message.draw is not None:
+            number = message.draw.entity
         self._observe(
             now, Kind.RECEIVED, number, operation, message.attempt, NONE, fault.reason
         )  # fmt: skip

@@ -32,8 +32,8 @@ def comparison_text(comparison: Comparison, scenario: Scenario) -> str:
     lines += [
         "",
         (
-            f"simulated with a round trip of {comparison.rtt_ms:.3f} ms (median of pings under load), "
-            "nothing else was fitted"
+            f"simulated with a round trip of {comparison.rtt_ms:.3f} ms, the median of pings "
+            "under load; nothing else was fitted"
         ),
         (
             f"starts behind the plan: median {lag['p50']:.2f} ms, 99 % within {lag['p99']:.2f} ms, "

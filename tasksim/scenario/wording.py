@@ -35,6 +35,7 @@ WANTED: Final = {
     "tuple_type": "must be an array",
     "too_short": "must not be empty",
     "dataclass_type": "must be a table",
+    "dict_type": "must be a table",
     "model_attributes_type": "must be a table",
 }
 

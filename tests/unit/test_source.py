@@ -67,7 +67,7 @@ def test_nothing_that_a_peer_sends_is_executed() -> None:
     assert offences(UNSAFE, allowed=()) == []
 
 
-@pytest.mark.parametrize(("path", "name"), zip(SOURCES, NAMES, strict=True), ids=NAMES)
+@pytest.mark.parametrize(("path", "name"), list(zip(SOURCES, NAMES, strict=True)), ids=NAMES)
 def test_modules_and_functions_keep_their_size(path: Path, name: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.count("\n") <= LINES_MAX, f"{name} is longer than {LINES_MAX} lines"
@@ -78,7 +78,7 @@ def test_modules_and_functions_keep_their_size(path: Path, name: str) -> None:
             assert lines <= BODY_LINES_MAX, f"{name}: {node.name} has {lines} lines"
 
 
-@pytest.mark.parametrize(("path", "name"), zip(SOURCES, NAMES, strict=True), ids=NAMES)
+@pytest.mark.parametrize(("path", "name"), list(zip(SOURCES, NAMES, strict=True)), ids=NAMES)
 def test_every_module_says_what_lives_in_it(path: Path, name: str) -> None:
     module = ast.parse(path.read_text(encoding="utf-8"))
     assert not module.body or ast.get_docstring(module), f"{name} has no head"

@@ -63,7 +63,7 @@ _STATUS_OF: Final = {status.name.lower(): status for status in Status}
 def is_task_request(document: Mapping[str, Any]) -> bool:
     """Whether a request is about tasks: augmented, or one of the tasks/* methods."""
     method = document.get("method")
-    if method in {GET, RESULT}:
+    if method in (GET, RESULT):  # a peer may send what no set can hold
         return True
     return TASK_KEY in _meta_of(document.get("params"))
 
@@ -129,7 +129,7 @@ class Codec:
         params = _object(document.get("params", {}), "params")
         if method == CALL:
             return _decode_create(request_id, params)
-        if method not in {GET, RESULT}:
+        if method not in (GET, RESULT):
             raise UnknownMethodError(f"Method not found: {method}")
         draw, attempt = _draw(_meta_of(params))
         kind = Get if method == GET else GetResult

@@ -1,0 +1,259 @@
+"""The receiver over HTTP, in memory: what a client sees, and what it cannot break."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from tasksim.live.app import BODY_BYTES_MAX, make_app
+from tasksim.live.service import TaskService
+from tasksim.protocol.occurrences import Kind, Operation
+from tasksim.scenario.loading import load
+
+TASK_KEY = "modelcontextprotocol.io/task"
+Test = Callable[[httpx.AsyncClient, TaskService], Awaitable[None]]
+
+
+def run(test: Test, *overrides: str) -> TaskService:
+    """Run a test against a fresh receiver on an event loop of its own."""
+    service = TaskService(load("live-smoke", overrides))
+
+    async def inside() -> None:
+        transport = httpx.ASGITransport(app=make_app(service))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            await test(client, service)
+
+    asyncio.run(inside())
+    return service
+
+
+@asynccontextmanager
+async def session(client: httpx.AsyncClient) -> AsyncIterator[dict[str, str]]:
+    answer = await client.post("/mcp", json={"jsonrpc": "2.0", "id": 0, "method": "initialize"})
+    yield {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"]}
+
+
+def creation(task_id: str = "t", duration_ms: float = 5, **more: Any) -> dict[str, Any]:
+    meta = {TASK_KEY: {"taskId": task_id}, **more}
+    return {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "work", "arguments": {"duration_ms": duration_ms}, "_meta": meta},
+    }
+
+
+def about(method: str, task_id: str = "t") -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 2, "method": method, "params": {"taskId": task_id}}
+
+
+def events(answer: httpx.Response) -> list[dict[str, Any]]:
+    return [json.loads(x[6:]) for x in answer.text.splitlines() if x.startswith("data: ")]
+
+
+SSE = {"Accept": "application/json, text/event-stream"}
+
+
+def test_initialize_declares_tasks_and_gives_a_session() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        answer = await client.post("/mcp", json={"jsonrpc": "2.0", "id": 7, "method": "initialize"})
+        result = answer.json()["result"]
+        assert answer.json()["id"] == 7
+        assert result["capabilities"]["tasks"] == {"requests": {"tools": {"call": True}}}
+        assert len(answer.headers["Mcp-Session-Id"]) >= 22
+        other = await client.post("/mcp", json={"jsonrpc": "2.0", "id": 7, "method": "initialize"})
+        assert other.headers["Mcp-Session-Id"] != answer.headers["Mcp-Session-Id"]
+
+    run(test)
+
+
+def test_a_stream_carries_the_notification_and_then_the_original_response() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        async with session(client) as headers:
+            answer = await client.post("/mcp", json=creation(), headers={**headers, **SSE})
+        created, original = events(answer)
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        assert created["method"] == "notifications/tasks/created"
+        assert original["id"] == 1
+        assert original["result"]["isError"] is False
+
+    run(test)
+
+
+def test_get_and_result_follow_the_task() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        async with session(client) as headers:
+            pending = asyncio.create_task(
+                client.post("/mcp", json=creation(duration_ms=300), headers={**headers, **SSE})
+            )
+            await asyncio.sleep(0.05)
+            view = (await client.post("/mcp", json=about("tasks/get"), headers=headers)).json()
+            early = (await client.post("/mcp", json=about("tasks/result"), headers=headers)).json()
+            await pending
+            done = (await client.post("/mcp", json=about("tasks/get"), headers=headers)).json()
+            result = (await client.post("/mcp", json=about("tasks/result"), headers=headers)).json()
+        assert view["result"]["status"] == "working"
+        assert view["result"]["pollFrequency"] == 1000
+        assert early["error"]["code"] == -32602
+        assert done["result"]["status"] == "completed"
+        assert result["result"]["content"] == [{"type": "text", "text": "done"}]
+
+    run(test)
+
+
+def test_a_client_without_streams_loses_the_notification_which_is_logged() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        async with session(client) as headers:
+            answer = await client.post(
+                "/mcp", json=creation(), headers={**headers, "Accept": "application/json"}
+            )
+        assert answer.json()["result"]["isError"] is False
+
+    log = run(test).recorder.finish()
+    assert ((log.kind == Kind.LOST) & (log.operation == Operation.CREATED)).sum() == 1
+
+
+def test_a_drawn_loss_is_the_simulations() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        async with session(client) as headers:
+            both = {**headers, **SSE}
+            draw = {"tasksim/draw": {"entity": 3, "replication": 0}}
+            lost = await client.post("/mcp", json=creation("a", **draw), headers=both)
+            heard = await client.post("/mcp", json=creation("b"), headers=both)
+        assert [event.get("method") for event in events(lost)] == [None]
+        assert len(events(heard)) == 2
+
+    run(test, "faults.created_lost_share=1")
+
+
+def test_failed_work_answers_with_an_error_and_shows_it_in_get() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        document = creation()
+        document["params"]["arguments"]["outcome"] = "failure"
+        async with session(client) as headers:
+            answer = await client.post("/mcp", json=document, headers={**headers, **SSE})
+            view = (await client.post("/mcp", json=about("tasks/get"), headers=headers)).json()
+        assert events(answer)[1]["error"]["code"] == -32603
+        assert (view["result"]["status"], view["result"]["error"]) == (
+            "failed",
+            "Tool execution failed",
+        )
+
+    run(test)
+
+
+def test_sessions_do_not_see_each_others_tasks() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        async with session(client) as a, session(client) as b:
+            await client.post("/mcp", json=creation(), headers={**a, **SSE})
+            foreign = (await client.post("/mcp", json=about("tasks/get"), headers=b)).json()
+            unknown = (await client.post("/mcp", json=about("tasks/get", "x"), headers=b)).json()
+        for answer in (foreign, unknown):
+            del answer["error"]["data"]
+        assert foreign == unknown
+
+    run(test)
+
+
+def test_a_plain_call_works_without_a_task() -> None:
+    async def test(client: httpx.AsyncClient, service: TaskService) -> None:
+        document = creation()
+        del document["params"]["_meta"]
+        async with session(client) as headers:
+            answer = await client.post("/mcp", json=document, headers={**headers, **SSE})
+        assert answer.json()["result"]["isError"] is False
+        assert service.resident_tasks == 0
+
+    run(test)
+
+
+def test_work_that_nobody_dictates_takes_as_long_as_the_scenario_says() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        document = creation()
+        del document["params"]["arguments"]["duration_ms"]
+        async with session(client) as headers:
+            pending = client.post("/mcp", json=document, headers={**headers, **SSE})
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(pending, 0.3)
+
+    run(test)  # one to six seconds
+
+
+def test_expired_tasks_are_forgotten_without_being_asked_for() -> None:
+    async def test(client: httpx.AsyncClient, service: TaskService) -> None:
+        async with session(client) as headers:
+            await client.post("/mcp", json=creation(), headers={**headers, **SSE})
+            assert service.resident_tasks == 1
+            await asyncio.sleep(0.2)
+            assert service.resident_tasks == 0
+
+    run(test, "receiver.keep_alive.default_s=0.05")
+
+
+BAD: list[tuple[str, Any, int, int]] = [
+    ("not JSON", b"{", 400, -32700),
+    ("a batch", b"[]", 400, -32600),
+    ("no object", b"5", 400, -32600),
+    ("deep nesting", b"[" * 100_000, 400, -32700),
+    ("an id of a wrong type", b'{"id": [1], "method": "ping"}', 400, -32600),
+    ("a null id", b'{"id": null, "method": "ping"}', 400, -32600),
+    ("an unknown method", b'{"id": 1, "method": "x"}', 200, -32601),
+    ("a method of a wrong type", b'{"id": 1, "method": {}}', 200, -32601),
+    ("a get without an id", b'{"id": 1, "method": "tasks/get", "params": {}}', 200, -32602),
+    ("params of a wrong type", b'{"id": 1, "method": "tasks/get", "params": 3}', 200, -32602),
+    ("a call of nothing", b'{"id": 1, "method": "tools/call"}', 200, -32602),
+    ("a duration of a wrong type", json.dumps(creation(duration_ms="x")).encode(), 200, -32602),  # type: ignore[arg-type]
+    ("a negative duration", json.dumps(creation(duration_ms=-1)).encode(), 200, -32602),
+    ("an endless duration", json.dumps(creation(duration_ms=1e300)).encode(), 200, -32602),
+    ("a duration of NaN", json.dumps(creation(duration_ms=float("nan"))).encode(), 200, -32602),
+    ("an unknown tool", json.dumps(creation()).replace('"work"', '"play"').encode(), 200, -32602),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"), [row[1:] for row in BAD], ids=[r[0] for r in BAD]
+)
+def test_malformed_messages_get_the_right_error(body: bytes, status: int, code: int) -> None:
+    async def test(client: httpx.AsyncClient, service: TaskService) -> None:
+        async with session(client) as headers:
+            answer = await client.post("/mcp", content=body, headers={**headers, **SSE})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+        assert service.resident_tasks == 0
+
+    run(test)
+
+
+def test_http_is_checked_before_anything_else() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        assert (await client.post("/mcp", json=ping)).status_code == 400
+        unknown = await client.post("/mcp", json=ping, headers={"Mcp-Session-Id": "x"})
+        assert unknown.status_code == 404
+        async with session(client) as headers:
+            assert (await client.get("/mcp", headers=headers)).status_code == 405
+            foreign = {**headers, "Origin": "http://evil.example"}
+            assert (await client.post("/mcp", json=ping, headers=foreign)).status_code == 403
+            local = {**headers, "Origin": "http://localhost:3000"}
+            assert (await client.post("/mcp", json=ping, headers=local)).json()["result"] == {}
+            long = b"x" * (BODY_BYTES_MAX + 1)
+            assert (await client.post("/mcp", content=long, headers=headers)).status_code == 413
+            note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            assert (await client.post("/mcp", json=note, headers=headers)).status_code == 202
+            assert (await client.delete("/mcp", headers=headers)).status_code == 204
+            assert (await client.post("/mcp", json=ping, headers=headers)).status_code == 404
+
+    run(test)
+
+
+def test_tools_are_listed() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        document = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        async with session(client) as headers:
+            answer = (await client.post("/mcp", json=document, headers=headers)).json()
+        assert [tool["name"] for tool in answer["result"]["tools"]] == ["work"]
+
+    run(test)

@@ -1,0 +1,122 @@
+"""The first circle: one scenario served, driven, simulated, compared task by task.
+
+Assertions are about order, counts and status; timing is reported, and bounded one-sidedly by what
+cannot go wrong on a slow machine.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tasksim.eventlog.laws import check_log
+from tasksim.eventlog.schema import NEVER
+from tasksim.live import launch
+from tasksim.planning.compare_live import Comparison, LiveRun, compare_live, with_network
+from tasksim.report.live_text import comparison_text
+from tasksim.scenario.loading import load
+from tasksim.scenario.workload import Workload
+
+OVERRIDES = [
+    "tasks=60",
+    "arrivals.rate=30",
+    "work.0.duration={kind='uniform', low_s=0.2, high_s=1.2}",
+    "work.0.failed_share=0.1",
+    "requesters.sdk.polling.default_s=0.25",
+    "requesters.sdk.created_timeout_s=1",
+    "receiver.poll_frequency.interval_s=0.25",
+    "faults.created_lost_share=0.1",
+]
+
+
+@pytest.fixture(scope="module")
+def outcome() -> tuple[Comparison, LiveRun, Any]:
+    return compare_live(load("live-smoke", OVERRIDES))
+
+
+def test_every_task_went_through_and_no_law_is_broken(outcome: Any) -> None:
+    comparison, live, _ = outcome
+    assert comparison.tasks == comparison.compared == 60
+    assert check_log(live.run.events) == []
+    assert comparison.broken_laws == ()
+
+
+def test_both_sides_saw_the_same_world(outcome: Any) -> None:
+    """Arrivals, durations, requesters, fates: the same numbers, to the nanosecond."""
+    _, live, simulated = outcome
+    measured, expected = live.run.tasks, simulated.tasks
+    for name in ("task", "requester", "arrival_at", "dictated_ns", "created_lost", "outcome"):
+        assert np.array_equal(getattr(measured, name), getattr(expected, name)), name
+    worked = measured.terminal_at - measured.started_at
+    assert np.array_equal(worked, measured.dictated_ns)
+
+
+def test_lost_notifications_were_made_up_for(outcome: Any) -> None:
+    _, live, _ = outcome
+    tasks = live.run.tasks
+    is_lost = tasks.created_lost == 1
+    assert 0 < is_lost.sum() < 60
+    assert (tasks.heard_at[is_lost] == NEVER).all()
+    assert (tasks.heard_at[~is_lost] != NEVER).all()
+
+
+def test_nobody_polls_early(outcome: Any) -> None:
+    """Gaps keep the advertised interval but for the lateness that is made up for."""
+    _, live, _ = outcome
+    log = live.run.events
+    for task in range(60):
+        rows = log.task == task
+        sent = log.at[rows & (log.kind == 14) & (log.operation == 1)]
+        assert (np.diff(sent) >= 0.25e9 - 5.1e6).all()
+
+
+def test_the_comparison_is_told(outcome: Any) -> None:
+    comparison, _, _ = outcome
+    text = comparison_text(comparison, load("live-smoke", OVERRIDES))
+    assert "The simulation told the instant" in text
+    plain = comparison.as_dict()
+    assert set(plain["pairs"]["polls per task"]) == {"measured", "simulated", "difference"}
+    assert plain["rtt_ms"] > 0
+
+
+def test_a_network_of_half_a_round_trip_each_way_is_simulated() -> None:
+    workload = Workload(with_network(load("live-smoke"), 1_000_000))
+    assert workload.created_leg_ns(workload.key_of(0)) == 500_000
+
+
+def test_nothing_listens_is_told_and_ends(tmp_path: Path) -> None:
+    path = launch.save_scenario(tmp_path, load("live-smoke", ["tasks=2"]))
+    with pytest.raises(launch.TargetFailedError, match="no connection"):
+        launch.run_load(path, "http://127.0.0.1:9/mcp", tmp_path / "c.parquet", limit_s=30)
+
+
+def test_a_receiver_that_does_not_come_up_is_told(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text("x = 1\n")
+    with (
+        pytest.raises(launch.TargetFailedError, match="x: is not a key here"),
+        launch.running_receiver(bad, tmp_path / "r.parquet"),
+    ):
+        pass
+
+
+def test_drive_tells_what_the_requesters_saw(tmp_path: Path) -> None:
+    scenario = load("live-smoke", [*OVERRIDES, "tasks=10"])
+    path = launch.save_scenario(tmp_path, scenario)
+    with launch.running_receiver(path, tmp_path / "r.parquet") as url:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "tasksim", "drive", str(path), "--target", url),
+                *("--log", str(tmp_path / "kept.parquet")),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert "Of 10 tasks" in done.stdout
+    assert (tmp_path / "kept.parquet").exists()

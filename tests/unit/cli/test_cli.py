@@ -1,0 +1,177 @@
+"""The command line as a user meets it: answers on stdout, complaints on stderr, exit codes."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasksim.cli import main
+from tasksim.eventlog.store import read_tasks
+from tasksim.planning.provenance import combined_digest
+from tasksim.scenario.loading import catalogue_names
+
+
+def run(capsys: Any, *argv: str) -> tuple[int, str, str]:
+    status = main(argv)
+    out = capsys.readouterr()
+    return status, out.out, out.err
+
+
+def test_an_answer_leads_with_three_sentences_and_leaves_stderr_alone(capsys: Any) -> None:
+    status, out, err = run(capsys, "run", "minimal", "--set", "tasks=200")
+    assert (status, err) == (0, "")
+    assert "Of 200 tasks" in out
+    assert "detection delay, s" in out
+
+
+def test_json_has_the_agreed_names(capsys: Any) -> None:
+    status, out, _ = run(
+        capsys, "run", "demo", "--set", "horizon_s=300", "--replications", "2", "--format", "json"
+    )
+    answer = json.loads(out)
+    assert status == 0
+    metrics = answer["metrics"]
+    for name in ("detection_delay_s", "waiting_s", "service_s", "sojourn_s", "turnaround_s"):
+        assert set(metrics[name]) == {"mean", "p50", "p95", "p99", "max"}
+        assert set(metrics[name]["mean"]) == {"value", "half_width"}
+    assert set(metrics["requests_per_s"]) == {"total", "by_operation", "peak"}
+    assert set(metrics["resident_tasks"]) == {"mean", "max"}
+    for name in ("lost_result_share", "rejected_share", "utilization"):
+        assert set(metrics[name]) == {"value", "half_width"}
+    assert "value" in metrics["polls_per_task"]["mean"]
+    assert set(answer["provenance"]) >= {
+        "scenario_digest", "log_digest", "seed", "engine", "versions",
+    }  # fmt: skip
+    assert answer["tasks"]["arrived"] > 0
+
+
+def test_the_same_command_gives_the_same_answer(capsys: Any) -> None:
+    command = ("run", "demo", "--set", "tasks=100", "--format", "json")
+    assert run(capsys, *command) == run(capsys, *command)
+
+
+def test_results_are_written_whole(capsys: Any, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "results"
+    status, _, err = run(
+        capsys, "run", "minimal", "--set", "tasks=100", "--level", "events", "--out", str(out)
+    )
+    assert status == 0
+    names = {path.name for path in out.iterdir()}
+    assert names == {
+        "scenario.toml", "summary.csv", "tasks.parquet", "events.parquet", "figure.png",
+        "figure.svg", "provenance.json",
+    }  # fmt: skip
+    assert err.count("wrote ") == len(names)
+    assert len(read_tasks(out / "tasks.parquet")) == 100
+    with (out / "summary.csv").open() as lines:
+        rows = {row["metric"]: row for row in csv.DictReader(lines)}
+    assert rows["tasks.arrived"]["value"] == "100"
+    again, text, _ = run(capsys, "run", str(out / "scenario.toml"), "--format", "json")
+    assert again == 0
+    provenance = json.loads((out / "provenance.json").read_text())
+    assert json.loads(text)["provenance"]["scenario_digest"] == provenance["scenario_digest"]
+
+
+def test_bad_input_is_told_once_with_exit_code_2(capsys: Any) -> None:
+    status, out, err = run(capsys, "run", "demo", "--set", "arrivals.rate=-1", "--set", "sed=2")
+    assert (status, out) == (2, "")
+    assert err.splitlines() == [
+        "--set sed: is not a key here; did you mean seed?",
+        "--set arrivals.rate: must be > 0, not -1",
+    ]
+
+
+def test_a_missing_scenario_is_told(capsys: Any) -> None:
+    status, _, err = run(capsys, "run", "nowhere.toml")
+    assert status == 2
+    assert err.startswith("nowhere.toml: no such file")
+
+
+def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
+    capsys: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    status, out, err = run(capsys, "run", "demo", "--out", str(tmp_path / "file" / "x"))
+    assert (status, out) == (2, "")
+    assert "cannot write there" in err
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "x", "1.5"])
+def test_a_number_of_replications_is_a_whole_number(capsys: Any, count: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["run", "demo", "--replications", count])
+    assert caught.value.code == 2
+    assert "must be a whole number >= 1" in capsys.readouterr().err
+
+
+def test_the_catalogue_is_listed(capsys: Any) -> None:
+    _, names, _ = run(capsys, "scenarios", "--format", "names")
+    assert names.split() == catalogue_names()
+    _, text, _ = run(capsys, "scenarios")
+    assert len(text.splitlines()) == len(catalogue_names())
+    _, plain, _ = run(capsys, "scenarios", "--format", "json")
+    assert set(json.loads(plain)) == set(catalogue_names())
+
+
+def test_the_schema_is_printed(capsys: Any) -> None:
+    status, out, _ = run(capsys, "schema")
+    assert status == 0
+    assert json.loads(out)["title"] == "Scenario"
+
+
+def test_load_goes_to_this_machine_only(capsys: Any) -> None:
+    status, _, err = run(capsys, "drive", "minimal", "--target", "http://192.0.2.1/mcp")
+    assert status == 2
+    assert "load goes to this machine only" in err
+
+
+def test_a_port_that_is_taken_is_told(capsys: Any) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        status, _, err = run(capsys, "serve", "minimal", "--port", port)
+    assert status == 2
+    assert f"--port {port}: cannot listen there" in err
+
+
+def test_ctrl_c_keeps_finished_replications_and_says_so() -> None:
+    """1,000 replications of a scenario that takes a fraction of a second each."""
+    command = [
+        *(sys.executable, "-m", "tasksim", "run", "minimal", "--set", "tasks=2000"),
+        *("--replications", "1000", "--format", "json"),
+    ]
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
+    time.sleep(4)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "interrupted: the answer is from" in err
+    kept = json.loads(out)["replications"]
+    assert 1 <= kept < 1000
+    assert f"{kept} of 1000 replications" in err
+
+
+def test_digests_of_replications_combine_in_order() -> None:
+    assert combined_digest(["a"]) == "a"
+    assert combined_digest(["a", "b"]) != combined_digest(["b", "a"])
+
+
+def test_heavy_packages_load_on_use() -> None:
+    script = "import sys, tasksim.cli; print([m for m in %r if m in sys.modules])"
+    heavy = ["simpy", "scipy", "pandas", "matplotlib", "pyarrow", "locust", "gevent", "starlette"]
+    done = subprocess.run(
+        [sys.executable, "-c", script % heavy], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

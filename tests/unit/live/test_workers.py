@@ -1,0 +1,45 @@
+"""The live work pool: exact instants, first in first out."""
+
+from tasksim.live.workers import Work, WorkPool
+
+
+def work(number: int, duration_ns: int) -> Work[str]:
+    return Work(key=f"w{number}", number=number, duration_ns=duration_ns)
+
+
+def test_work_ends_at_its_due_instant_however_late_the_timer() -> None:
+    pool: WorkPool[str] = WorkPool(1)
+    assert pool.order(work(0, 10), 100)
+    assert pool.on_time(109) is None
+    ended = pool.on_time(500)
+    assert ended is not None
+    assert ended[1] == 110
+
+
+def test_the_next_in_the_queue_begins_when_a_worker_is_free() -> None:
+    pool: WorkPool[str] = WorkPool(1)
+    pool.order(work(0, 10), 0)
+    assert not pool.order(work(1, 5), 1)
+    assert not pool.order(work(2, 5), 2)
+    assert (pool.busy, pool.queued) == (1, 2)
+    ended = pool.on_time(100)
+    assert ended is not None
+    assert (ended[0].key, ended[1]) == ("w0", 10)
+    assert ended[2] is not None
+    assert ended[2].key == "w1"
+    second = pool.on_time(100)
+    assert second is not None
+    assert (second[0].key, second[1]) == ("w1", 15)
+
+
+def test_without_a_count_nobody_waits() -> None:
+    pool: WorkPool[str] = WorkPool(None)
+    assert all(pool.order(work(i, 10), 0) for i in range(100))
+
+
+def test_ties_go_by_task_number() -> None:
+    pool: WorkPool[str] = WorkPool(None)
+    for number in (5, 3, 4):
+        pool.order(work(number, 10), 0)
+    ended = [pool.on_time(10) for _ in range(3)]
+    assert [item[0].number for item in ended if item] == [3, 4, 5]
