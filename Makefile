@@ -13,7 +13,7 @@ demo: $(RUN)
 	$(BIN)/tasksim run $(SCENARIO) --out out/demo
 
 test: $(DEV) check
-	$(BIN)/python -m pytest -m "not nightly"
+	$(BIN)/python -m pytest -m "not nightly and not notebooks"
 
 check: $(DEV)
 	$(BIN)/ruff check .
@@ -28,10 +28,14 @@ nightly: $(DEV)
 	$(BIN)/python -m pytest -m nightly
 
 results: $(DEV)
-	$(BIN)/python -m results.build
+	$(BIN)/tasksim run demo --replications 10 --out results/demo
+	$(BIN)/tasksim compare-live live-smoke --out results/first-circle
 
 notebooks: $(DEV)
 	$(BIN)/python -m pytest -m notebooks tests/notebooks
+
+golden: $(DEV)
+	$(BIN)/python -m tests.golden.traces
 
 $(RUN): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

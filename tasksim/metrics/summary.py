@@ -24,6 +24,7 @@ from tasksim.units import NS_PER_S, ns_from_s
 
 LEVELS: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 TAIL_TASKS: Final = 10  # tasks beyond a quantile below which its estimate is not to be trusted
+WHOLE_BINS_MIN: Final = 10
 Tree = dict[str, Any]
 
 
@@ -123,7 +124,7 @@ def _metrics(run: Run, scenario: Scenario, warm_at: int) -> Tree:
     tree["polls_per_task"] = {"mean": _mean(table.polls_sent)}
     tree["wasted_polls_per_task"] = {"mean": _mean(table.polls_wasted)}
     tree |= _shares(table)
-    tree["requests_per_s"] = _requests(run)
+    tree["requests_per_s"] = _requests(run, warm_at)
     tree |= _state(run.tasks, scenario, warm_at)
     return tree
 
@@ -157,21 +158,32 @@ def _shares(table: TaskTable) -> dict[str, float]:
     return {**shares, "created_lost_share": lost / created if created else nan}
 
 
-def _requests(run: Run) -> Tree:
-    """Requests a second at the receiver, from the first arrival to the last task's close."""
-    table = run.tasks
+def _requests(run: Run, warm_at: int) -> Tree:
+    """Requests a second at the receiver while tasks arrive and the run is warm; the peak of all.
+
+    The window is cut to whole bins of the counted series; a run with fewer than ten is taken as a
+    whole, from its first arrival to its last close.
+    """
+    table, counts = run.tasks, run.counts
     if not len(table):
         return {}
-    last_at = max(int(table.closed_at.max()), int(table.terminal_at.max()))
-    span_s = max(last_at - int(table.arrival_at.min()), 1) / NS_PER_S
+    first = -(-warm_at // counts.bin_ns)
+    last = int(table.arrival_at.max()) // counts.bin_ns
+    if last - first >= WHOLE_BINS_MIN:
+        requests = counts.bins[:, first:last].sum(axis=1)
+        span_s = (last - first) * counts.bin_ns / NS_PER_S
+    else:
+        requests = np.array(counts.by_operation)
+        last_at = max(int(table.closed_at.max()), int(table.terminal_at.max()))
+        span_s = max(last_at - int(table.arrival_at.min()), 1) / NS_PER_S
     by_operation = {
-        operation.name.lower(): run.counts.by_operation[operation] / span_s
+        operation.name.lower(): float(requests[operation]) / span_s
         for operation in (Operation.CREATE, Operation.GET, Operation.RESULT)
     }
     return {
-        "total": run.counts.total / span_s,
+        "total": float(requests.sum()) / span_s,
         "by_operation": by_operation,
-        "peak": float(run.counts.peak),
+        "peak": float(counts.peak),
     }
 
 

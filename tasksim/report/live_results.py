@@ -30,7 +30,7 @@ def write(
 ) -> Iterator[Path]:
     """Write every file of a comparison, yielding the path of each when it is there."""
     origin = {**provenance(scenario, [simulated]), "compared": comparison.as_dict()}
-    yield place(folder / "scenario.toml", dump_toml(scenario).encode())
+    yield place(folder / "scenario.toml", dump_toml(scenario, folder=folder).encode())
     yield place(folder / "summary.csv", comparison_csv(comparison).encode())
     for name, run in (("measured", measured), ("simulated", simulated)):
         path = folder / f"{name}.parquet"

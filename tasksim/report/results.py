@@ -54,7 +54,7 @@ def write(
     origin: dict[str, Any],
 ) -> Iterator[Path]:
     """Write every file of a result, yielding the path of each when it is there."""
-    yield place(folder / "scenario.toml", dump_toml(scenario).encode())
+    yield place(folder / "scenario.toml", dump_toml(scenario, folder=folder).encode())
     yield place(folder / "summary.csv", summary_csv(summary).encode())
     for run in runs:
         suffix = "" if len(runs) == 1 else f"-{run.replication}"

@@ -13,11 +13,12 @@ from tasksim.scenario.model import Scenario
 
 WIDTH: Final = 100
 COLUMNS: Final = ("mean", "p50", "p95", "p99", "max")
+WITH_WIDTH: Final = frozenset({"mean", "p95"})
 ROWS: Final = (
     ("detection delay, s", "detection_delay_s"),
     ("waiting for a worker, s", "waiting_s"),
     ("service, s", "service_s"),
-    ("sojourn at the receiver, s", "sojourn_s"),
+    ("sojourn, s", "sojourn_s"),
     ("time to created, s", "time_to_created_s"),
     ("retrieval delay, s", "retrieval_delay_s"),
     ("turnaround, s", "turnaround_s"),
@@ -77,10 +78,13 @@ def sentences(summary: Summary, scenario: Scenario) -> list[str]:
 
 
 def table(summary: Summary) -> list[str]:
-    """Means, quantiles and maxima, with half-widths where there are any."""
+    """Means, quantiles and maxima; half-widths, where there are any, of two."""
     rows = []
     for label, name in ROWS:
-        cells = [_cell(summary.get(f"{name}.{column}")) for column in COLUMNS]
+        cells = [
+            _cell(summary.get(f"{name}.{column}"), has_width=column in WITH_WIDTH)
+            for column in COLUMNS
+        ]
         if any(cells):
             rows.append([label, *cells])
     if not rows:
@@ -128,8 +132,9 @@ def _workers(summary: Summary, scenario: Scenario) -> str:
 
 
 def _origin(origin: dict[str, Any]) -> str:
+    several = "s, ± 95 % intervals of means and of p95" if origin["replications"] > 1 else ""
     return (
-        f"seed {origin['seed']}, {origin['replications']} replication(s), "
+        f"seed {origin['seed']}, {origin['replications']} replication{several}, "
         f"{origin['engine']} engine, scenario {origin['scenario_digest'][:12]}, "
         f"log {origin['log_digest'][:12]}"
     )
@@ -139,10 +144,10 @@ def _wrapped(label: str, text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=label, subsequent_indent=" " * len(label))
 
 
-def _cell(estimate: Estimate | None) -> str:
+def _cell(estimate: Estimate | None, *, has_width: bool = True) -> str:
     if estimate is None:
         return ""
-    if estimate.half_width is None:
+    if estimate.half_width is None or not has_width:
         return _number(estimate.value)
     return f"{_number(estimate.value)} ± {_rounded(estimate.half_width, 2)}"
 

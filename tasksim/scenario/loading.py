@@ -8,8 +8,9 @@ Rule 2: relative files are relative to the scenario's own folder.
 import dataclasses
 import hashlib
 import json
+import os
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -17,8 +18,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter, ValidationError
 
 from tasksim.scenario.checks import CHECKS, Problem
-from tasksim.scenario.distributions import Empirical
-from tasksim.scenario.model import Scenario, Trace
+from tasksim.scenario.model import Scenario
 from tasksim.scenario.overrides import apply
 from tasksim.scenario.places import outline_of
 from tasksim.scenario.problems import InputError
@@ -96,16 +96,22 @@ def schema_json() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def dump_toml(scenario: Scenario) -> str:
-    """The scenario as a TOML text with everything spelled out."""
+def dump_toml(scenario: Scenario, *, folder: Path | None = None) -> str:
+    """The scenario as a TOML text with everything spelled out.
+
+    Files are named absolutely, or relative to the *folder* where the text will stand.
+    """
     import tomli_w  # noqa: PLC0415 - loads on use
 
-    return tomli_w.dumps(_plain(scenario))
+    def shown(path: Path) -> str:
+        return str(path) if folder is None else os.path.relpath(path, folder)
+
+    return tomli_w.dumps(_plain(scenario, shown))
 
 
 def scenario_digest(scenario: Scenario) -> str:
     """SHA-256 of the scenario with its seed; files count by their content, not their name."""
-    plain = json.dumps(_plain(scenario, hash_files=True), sort_keys=True)
+    plain = json.dumps(_plain(scenario, _content_digest), sort_keys=True)
     return hashlib.sha256(plain.encode()).hexdigest()
 
 
@@ -158,23 +164,16 @@ def _syntax_problem(name: str, message: str) -> str:
     return f"{name}:{line or 1}: not TOML: {text}"
 
 
-def _plain(value: Any, *, hash_files: bool = False) -> Any:
-    """Dataclasses as dictionaries, without what is None."""
+def _plain(value: Any, shown: Callable[[Path], str]) -> Any:
+    """Dataclasses as dictionaries, without what is None; files as *shown* shows them."""
     if isinstance(value, tuple):
-        return [_plain(item, hash_files=hash_files) for item in value]
+        return [_plain(item, shown) for item in value]
+    if isinstance(value, Path):
+        return shown(value)
     if not dataclasses.is_dataclass(value):
         return value
-    table = {}
-    for field in dataclasses.fields(value):
-        item = getattr(value, field.name)
-        if item is None:
-            continue
-        if isinstance(item, Path):
-            is_hashed = hash_files and isinstance(value, Trace | Empirical)
-            table[field.name] = _content_digest(item) if is_hashed else str(item)
-        else:
-            table[field.name] = _plain(item, hash_files=hash_files)
-    return table
+    items = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {name: _plain(item, shown) for name, item in items.items() if item is not None}
 
 
 def _content_digest(path: Path) -> str:

@@ -79,6 +79,20 @@ def test_results_are_written_whole(capsys: Any, tmp_path: Path) -> None:
     assert json.loads(text)["provenance"]["scenario_digest"] == provenance["scenario_digest"]
 
 
+def test_a_written_scenario_finds_its_trace_wherever_the_folder_is_moved_with_it(
+    capsys: Any, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "t.csv").write_text("arrival_s,requester,duration_s\n0,a,3\n1,b,4\n")
+    (home / "s.toml").write_text("[arrivals]\nkind = 'trace'\nfile = 't.csv'\n")
+    assert run(capsys, "run", str(home / "s.toml"), "--out", str(home / "out"))[0] == 0
+    home.rename(tmp_path / "moved")
+    status, out, _ = run(capsys, "run", str(tmp_path / "moved" / "out" / "scenario.toml"))
+    assert status == 0
+    assert "Of 2 tasks" in out
+
+
 def test_bad_input_is_told_once_with_exit_code_2(capsys: Any) -> None:
     status, out, err = run(capsys, "run", "demo", "--set", "arrivals.rate=-1", "--set", "sed=2")
     assert (status, out) == (2, "")

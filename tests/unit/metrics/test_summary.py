@@ -9,7 +9,8 @@ import pytest
 from tasksim.eventlog.run import Run, run_of_log
 from tasksim.metrics.path import number_over_time, time_mean_and_max
 from tasksim.metrics.summary import summarise
-from tasksim.protocol.occurrences import NONE, Kind, Reason
+from tasksim.protocol.occurrences import NONE, Kind, Operation, Reason
+from tasksim.protocol.states import Status
 from tasksim.scenario.loading import load
 from tasksim.scenario.model import Scenario
 from tests.unit.eventlog.helpers import GOOD, log_from
@@ -111,3 +112,21 @@ def test_a_number_over_time_is_weighted_by_time() -> None:
     assert path.numbers.tolist() == [1, 3, 2, 1]
     assert time_mean_and_max(path, 2, 8) == {"mean": (2 * 1 + 2 * 3 + 2 * 2) / 6, "max": 3.0}
     assert time_mean_and_max(path, 10, 20) == {"mean": 1.0, "max": 1.0}
+
+
+def test_requests_a_second_are_counted_while_tasks_arrive() -> None:
+    """Twenty tasks, one a second, one get each 5 s later: the tail after the last is left out."""
+    rows = []
+    for task in range(20):
+        rows += [
+            (task, Kind.ARRIVED, task, NONE, 0, NONE, NONE, 0),
+            (task, Kind.RECEIVED, task, Operation.CREATE, 0, Status.SUBMITTED),
+            (task + 5, Kind.RECEIVED, task, Operation.GET, 0, Status.WORKING),
+        ]
+    run = run_of_log(log_from(rows))
+    # Whole bins from 0 to 19 s: 19 creations, 14 gets.
+    assert value(run, "requests_per_s.by_operation.create") == pytest.approx(19 / 19)
+    assert value(run, "requests_per_s.by_operation.get") == pytest.approx(14 / 19)
+    warm = summarise([run], scenario(warmup_s=5.0)).get("requests_per_s.total")
+    assert warm is not None
+    assert warm.value == pytest.approx(2)

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from tasksim.engines import simulate
 from tasksim.eventlog.run import run_of_log
 from tasksim.metrics.summary import summarise
 from tasksim.report.text import WIDTH, sentences, text_answer
@@ -40,9 +41,18 @@ def test_the_whole_answer_fits_and_holds_table_counts_and_warnings() -> None:
     scenario = load("minimal")
     summary = summarise([run_of_log(log_from(GOOD))] * 2, scenario)
     text = text_answer(summary, scenario, ORIGIN)
+    assert "95 % intervals of means and of p95" in text
     assert max(map(len, text.splitlines())) <= WIDTH
     assert "detection delay, s" in text
     assert "3 ± 0" in text
     assert "tasks: 2 arrived" in text
     assert "warning: p99 rests on fewer than 10" in text
     assert "scenario aaaaaaaaaaaa, log bbbbbbbbbbbb" in text
+
+
+def test_a_real_answer_with_intervals_fits_too() -> None:
+    scenario = load("demo", ["horizon_s=400"])
+    runs = [simulate(scenario, replication=r) for r in range(3)]
+    text = text_answer(summarise(runs, scenario), scenario, ORIGIN)
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert " ± " in text

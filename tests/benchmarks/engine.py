@@ -1,0 +1,83 @@
+"""How fast the reference engine is, beside a bare SimPy loop in the same run.
+
+``make bench``. A speed is a ratio: tasks and polls per CPU second of the engine, whole protocol
+core inside, against SimPy's own time-outs per CPU second, medians of interleaved rounds. The number
+of polls is asserted, so that nothing gets faster by doing less. Where YARDSTICK names a folder with
+``eng_simpy.py``, that engine runs beside it, in a process of its own.
+"""
+
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import simpy
+
+from tasksim.engines import simulate
+from tasksim.scenario.loading import load
+
+ROUNDS = 5
+TIMEOUTS = 200_000
+TASKS, POLLS = 4_015, 35_513  # of the demo, seed 1
+
+
+def bare_simpy() -> float:
+    """Time-outs per CPU second of SimPy alone."""
+    env = simpy.Environment()
+
+    def clock() -> object:
+        for _ in range(TIMEOUTS):
+            yield env.timeout(1)
+
+    env.process(clock())  # type: ignore[arg-type]
+    start = time.process_time()
+    env.run()
+    return TIMEOUTS / (time.process_time() - start)
+
+
+def engine() -> tuple[float, float]:
+    """Tasks and polls per CPU second of the reference engine on the demo, level ``tasks``."""
+    scenario = load("demo")
+    start = time.process_time()
+    run = simulate(scenario)
+    spent = time.process_time() - start
+    polls = int(run.tasks.polls_sent.sum())
+    assert (len(run.tasks), polls) == (TASKS, POLLS), (len(run.tasks), polls)
+    return TASKS / spent, POLLS / spent
+
+
+def yardstick() -> str | None:
+    """What the yardstick's natural SimPy engine prints, if it is at hand."""
+    folder = os.environ.get("YARDSTICK")
+    if folder is None or not (Path(folder) / "eng_simpy.py").exists():
+        return None
+    done = subprocess.run(
+        [sys.executable, "eng_simpy.py", "W1m", "nat"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def main() -> None:
+    """Print medians, their spread, versions and workload."""
+    rounds = [(bare_simpy(), *engine()) for _ in range(ROUNDS)]
+    names = ("SimPy time-outs/s", "tasks/s", "polls/s")
+    print(f"workload: demo, {TASKS:,} tasks, {POLLS:,} polls; {ROUNDS} interleaved rounds")
+    print(f"Python {platform.python_version()}, SimPy {version('simpy')}, {platform.machine()}")
+    medians = [statistics.median(column) for column in zip(*rounds, strict=True)]
+    for name, median, column in zip(names, medians, zip(*rounds, strict=True), strict=True):
+        print(f"{name:20}{median:12,.0f}   [{min(column):,.0f} .. {max(column):,.0f}]")
+    print(f"SimPy time-outs for the price of a poll: {medians[0] / medians[2]:.1f}")
+    if (beside := yardstick()) is not None:
+        print(f"yardstick, eng_simpy.py W1m nat: {beside}")
+
+
+if __name__ == "__main__":
+    main()
