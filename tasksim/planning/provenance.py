@@ -16,6 +16,7 @@ from tasksim.scenario.loading import scenario_digest
 from tasksim.scenario.model import Scenario
 
 PACKAGES: Final = ("tasksim", "numpy", "scipy", "simpy")
+LIVE_PACKAGES: Final = ("locust", "gevent", "httptools", "starlette", "uvicorn")
 
 
 def provenance(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def combined_digest(digests: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that a run depends on."""
-    found = {name: version(name) for name in PACKAGES}
+def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """Versions of Python and of packages; by default of those that a simulation depends on."""
+    found = {name: version(name) for name in packages}
     return {"python": platform.python_version(), **found}

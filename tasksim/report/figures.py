@@ -130,6 +130,8 @@ def draw_requests(ax: "Axes", run: Run) -> None:
 
 def draw_outcomes(ax: "Axes", runs: Sequence[Run], scenario: Scenario) -> None:
     """Tasks by what became of them."""
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter  # noqa: PLC0415
+
     warm_at = ns_from_s(scenario.warmup_s)
     kept = [counts_of(run.tasks.where(run.tasks.arrival_at >= warm_at)) for run in runs]
     counts = [sum(count[name] for count in kept) for name in OUTCOMES]
@@ -143,7 +145,9 @@ def draw_outcomes(ax: "Axes", runs: Sequence[Run], scenario: Scenario) -> None:
             textcoords="offset points", va="center", fontsize=8,
         )  # fmt: skip
     ax.invert_yaxis()
-    ax.margins(x=0.25)
+    ax.margins(x=0.3)
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     ax.set(
         xlabel="tasks",
         title=f"{counts[0] / arrived:.1%} of the tasks gave their requester a result",

@@ -14,7 +14,7 @@ from tasksim.eventlog.run import Run
 from tasksim.eventlog.schema import NEVER
 from tasksim.eventlog.store import write_tasks
 from tasksim.planning.compare_live import Comparison
-from tasksim.planning.provenance import provenance
+from tasksim.planning.provenance import LIVE_PACKAGES, provenance, versions
 from tasksim.report.figures import DARK, LIGHT, MIDDLE, save_figure
 from tasksim.report.results import place, placed_by
 from tasksim.scenario.loading import dump_toml
@@ -29,7 +29,9 @@ def write(
     folder: Path, scenario: Scenario, comparison: Comparison, measured: Run, simulated: Run
 ) -> Iterator[Path]:
     """Write every file of a comparison, yielding the path of each when it is there."""
-    origin = {**provenance(scenario, [simulated]), "compared": comparison.as_dict()}
+    origin = provenance(scenario, [simulated])
+    origin["versions"] |= versions(LIVE_PACKAGES)
+    origin["compared"] = comparison.as_dict()
     yield place(folder / "scenario.toml", dump_toml(scenario, folder=folder).encode())
     yield place(folder / "summary.csv", comparison_csv(comparison).encode())
     for name, run in (("measured", measured), ("simulated", simulated)):
@@ -78,7 +80,7 @@ def comparison_figure(comparison: Comparison, measured: Run, simulated: Run) -> 
         np.clip(error_ms, -reach, reach), bins=61, color=LIGHT, edgecolor=MIDDLE, linewidth=0.4
     )
     left.set(
-        xlabel=f"measured - simulated detection instant, ms (beyond ±{reach:.1f} in the last bins)",
+        xlabel=f"measured - simulated instant, ms (outermost bins: beyond ±{reach:.1f})",
         ylabel="tasks",
         title=f"Half of the tasks were foretold to {comparison.error_ms['p50']:.2f} ms",
     )
@@ -92,7 +94,7 @@ def comparison_figure(comparison: Comparison, measured: Run, simulated: Run) -> 
     right.set(
         xlabel="simulated detection delay, s",
         ylabel="measured detection delay, s",
-        title="Quantiles of both delays lie on the diagonal when they agree",
+        title="On the diagonal: both delays have the same quantiles",
     )
     for ax in (left, right):
         ax.spines[["top", "right"]].set_visible(False)

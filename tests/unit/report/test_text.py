@@ -47,7 +47,7 @@ def test_the_whole_answer_fits_and_holds_table_counts_and_warnings() -> None:
     assert "3 ± 0" in text
     assert "tasks: 2 arrived" in text
     assert "warning: p99 rests on fewer than 10" in text
-    assert "scenario aaaaaaaaaaaa, log bbbbbbbbbbbb" in text
+    assert "scenario aaaaaaaaaaaa, log bbbbbbbbbbbb" in " ".join(text.split())
 
 
 def test_a_real_answer_with_intervals_fits_too() -> None:
