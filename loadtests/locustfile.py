@@ -14,5 +14,4 @@ def add_options(parser: Any) -> None:
     parser.add_argument("--set", action="append", default=[], help="override KEY=VALUE")
     parser.add_argument("--replication", type=int, default=0, help="whose draws to use")
     parser.add_argument("--log", default=None, help="write the event log here (Parquet)")
-    parser.add_argument("--generators", type=int, default=1, help="processes that share the load")
     parser.add_argument("--plain-pacing", action="store_true", help="carry lateness along")

@@ -1,4 +1,4 @@
-"""When the next task is due, as pure functions of the plan and the clock."""
+"""When the next task is due: pure functions of the plan and the clock, without a clock."""
 
 from tasksim.units import NS_PER_S
 
@@ -6,11 +6,3 @@ from tasksim.units import NS_PER_S
 def wait_s(due_at: int, now: int) -> float:
     """Seconds to wait at *now* for an instant; 0 when it has passed."""
     return max(due_at - now, 0) / NS_PER_S
-
-
-def is_share_of(requester: int, worker: int, workers: int) -> bool:
-    """Whether a requester's tasks belong to one of several load generators.
-
-    Whole requesters are dealt out, so that a session stays with one generator.
-    """
-    return requester % workers == worker

@@ -16,7 +16,7 @@ import gevent
 from gevent.pool import Group
 from locust import User, constant, task
 
-from loadtests.pacing import is_share_of, wait_s
+from loadtests.pacing import wait_s
 from tasksim.eventlog.recorder import EventRecorder
 from tasksim.eventlog.store import write_log
 from tasksim.live.client import Client, Target, TransportError
@@ -54,7 +54,7 @@ class ScenarioDriver(User):
         options = self.environment.parsed_options
         scenario = load(options.scenario, options.set or [])
         workload = Workload(scenario, options.replication)
-        plans = [plan for plan in workload.tasks() if self._is_mine(plan)]
+        plans = list(workload.tasks())
         client = Client(Target.of(self.host or ""))
         sessions = {who: open_session(client) for who in sorted({p.requester for p in plans})}
         self._recorder = EventRecorder()
@@ -85,12 +85,6 @@ class ScenarioDriver(User):
                 "cpu_s": time.process_time(),
             }
             keep(options.log, self._recorder, about)
-
-    def _is_mine(self, plan: TaskPlan) -> bool:
-        runner = self.environment.runner
-        worker = getattr(runner, "worker_index", 0)
-        workers = max(self.environment.parsed_options.generators, 1)
-        return is_share_of(plan.requester, worker, workers)
 
     def _report(self, operation: str, duration_ns: int, broke: Exception | None) -> None:
         """Feed Locust's statistics."""

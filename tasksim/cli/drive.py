@@ -32,7 +32,7 @@ def act(args: argparse.Namespace) -> int:
     Target.of(args.target)
     with tempfile.TemporaryDirectory(prefix="tasksim-") as folder:
         try:
-            summary, origin = drive(
+            summary, origin, interrupted = drive(
                 scenario, args.target, Path(folder), log=args.log, replication=args.replication
             )
         except TargetFailedError as fault:
@@ -42,4 +42,7 @@ def act(args: argparse.Namespace) -> int:
         print(json.dumps({**summary.as_dict(), "provenance": origin}, indent=2))
     else:
         print(text_answer(summary, scenario, origin))
+    if interrupted:
+        print("interrupted: the answer is from what was seen until then", file=sys.stderr)
+        return 130
     return 0

@@ -6,6 +6,7 @@ Rule 2: what a child said on its way down reaches the user.
 
 import json
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -39,6 +40,7 @@ class Drive:
     rtt_ns: tuple[int, ...]  # round trips of pings while the load ran
     connects: int
     cpu_s: float  # of the load generator
+    interrupted: bool = False
 
 
 def save_scenario(folder: Path, scenario: Scenario) -> Path:
@@ -61,7 +63,11 @@ def running_receiver(scenario: Path, log: Path, *, replication: int = 0) -> Iter
     with (
         log.with_suffix(".stderr").open("w+") as complaints,
         subprocess.Popen(  # noqa: S603 - our own program
-            command, stdout=subprocess.PIPE, stderr=complaints, text=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for us: we stop what we started, in order
         ) as child,
     ):
         try:
@@ -82,7 +88,8 @@ def run_load(
 ) -> Drive:
     """Drive *url* with the scenario by Locust in a child; what it recorded.
 
-    TargetFailedError when the load broke off or took longer than the limit.
+    Ctrl-C ends the load and keeps what was recorded until then. TargetFailedError when the load
+    broke off or took longer than the limit.
     """
     command = [
         *(sys.executable, "-m", "locust", "-f", str(locustfile())),
@@ -90,15 +97,21 @@ def run_load(
         *("--exit-code-on-error", "0", "--host", url, "--scenario", str(scenario)),
         *("--replication", str(replication), "--log", str(log), *options),
     ]
+    interrupted = False
     with log.with_suffix(".stdout").open("w+") as said:
-        with subprocess.Popen(command, stdout=said, stderr=said, text=True) as child:  # noqa: S603
+        with subprocess.Popen(  # noqa: S603 - our own program
+            command, stdout=said, stderr=said, text=True, start_new_session=True
+        ) as child:
             try:
                 status = child.wait(limit_s)
             except subprocess.TimeoutExpired as fault:
                 message = f"the load on {url} was not through after {limit_s:.0f} s"
                 raise TargetFailedError(message) from fault
+            except KeyboardInterrupt:
+                interrupted = True
+                status = 0
             finally:
-                stop(child)
+                stop(child, signal.SIGINT)
         if status != 0 or not log.exists():
             raise TargetFailedError(f"the load on {url} broke off:\n{_tail(said)}")
     about = json.loads(log.with_suffix(".json").read_text(encoding="utf-8"))
@@ -108,6 +121,7 @@ def run_load(
         rtt_ns=tuple(about["rtt_ns"]),
         connects=about["connects"],
         cpu_s=about["cpu_s"],
+        interrupted=interrupted,
     )
 
 
@@ -124,11 +138,11 @@ def locustfile() -> Path:
     return Path(spec.origin).with_name("locustfile.py")
 
 
-def stop(child: "subprocess.Popen[Any]") -> None:
+def stop(child: "subprocess.Popen[Any]", request: int = signal.SIGTERM) -> None:
     """End a child: ask, wait, insist."""
     if child.poll() is not None:
         return
-    child.terminate()
+    child.send_signal(request)
     try:
         child.wait(STOP_LIMIT_S)
     except subprocess.TimeoutExpired:

@@ -2,6 +2,7 @@
 
 import gc
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -52,7 +53,8 @@ def serve(
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_EVERY, 50, 100)
-    uvicorn.Server(config).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how a person stops it
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listener(port: int) -> socket.socket:

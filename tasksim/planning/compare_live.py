@@ -120,6 +120,8 @@ def drive_live(scenario: Scenario, *, replication: int = 0) -> LiveRun:
                 replication=replication,
                 limit_s=limit_s(scenario, replication),
             )
+        if drive.interrupted:
+            raise KeyboardInterrupt
         log = both_sides(drive, receiver_log)
     return LiveRun(run=run_of_log(log, replication=replication), drive=drive)
 

@@ -15,8 +15,10 @@ from tasksim.scenario.model import Scenario
 
 def drive(
     scenario: Scenario, url: str, folder: Path, *, log: Path | None, replication: int = 0
-) -> tuple[Summary, dict[str, Any]]:
-    """Summary of what the requesters saw, and its provenance; the log is kept in *log*.
+) -> tuple[Summary, dict[str, Any], bool]:
+    """Summary of what the requesters saw, its provenance, and whether Ctrl-C cut it short.
+
+    The log is kept in *log*, if that is given, also of a run that was cut short.
 
     The receiver's own instants are not in it: what it did between two polls is not known.
     """
@@ -32,4 +34,4 @@ def drive(
     origin = {**provenance(scenario, [run]), "engine": "live", "target": url}
     if log is not None:
         write_log(log, events, provenance=origin)
-    return summarise([run], scenario), origin
+    return summarise([run], scenario), origin, done.interrupted

@@ -4,8 +4,10 @@ Assertions are about order, counts and status; timing is reported, and bounded o
 cannot go wrong on a slow machine.
 """
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 from tasksim.eventlog.laws import check_log
 from tasksim.eventlog.schema import NEVER
+from tasksim.eventlog.store import read_log
 from tasksim.live import launch
 from tasksim.planning.compare_live import Comparison, LiveRun, compare_live, with_network
 from tasksim.report.live_text import comparison_text
@@ -120,3 +123,29 @@ def test_drive_tells_what_the_requesters_saw(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Of 10 tasks" in done.stdout
     assert (tmp_path / "kept.parquet").exists()
+
+
+def test_ctrl_c_keeps_the_log_of_a_drive_and_stops_the_load(tmp_path: Path) -> None:
+    """A hundred tasks of ten seconds each, cut after three seconds."""
+    changes = ["tasks=100", "arrivals.rate=20", "work.0.duration={kind='constant', value_s=10}"]
+    path = launch.save_scenario(tmp_path, load("live-smoke", changes))
+    kept = tmp_path / "kept.parquet"
+    with launch.running_receiver(path, tmp_path / "r.parquet") as url:
+        child = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "tasksim", "drive", str(path), "--target", url),
+                *("--log", str(kept)),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(6)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=40)
+    assert child.returncode == 130, err
+    assert "interrupted: the answer is from what was seen until then" in err
+    assert "tasks were still open at the end" in " ".join(out.split())
+    log = read_log(kept)
+    assert len(log) > 0
+    assert check_log(log) == []
