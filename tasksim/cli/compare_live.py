@@ -3,8 +3,10 @@
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
+
+from tasksim.cli.arguments import add_answer, add_out, add_replication, add_scenario
+from tasksim.cli.progress import waiting
 
 
 def add_to(subparsers: Any) -> None:
@@ -12,18 +14,17 @@ def add_to(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "compare-live", help="serve, drive and simulate a scenario; compare task by task"
     )
-    parser.add_argument("scenario", metavar="SCENARIO", help="a file, or a name of the catalogue")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--replication", type=int, default=0, help="whose draws to use")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write tables and a figure there")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    add_scenario(parser)
+    add_replication(parser)
+    add_out(parser)
+    add_answer(parser)
     parser.set_defaults(act=act)
 
 
 def act(args: argparse.Namespace) -> int:
     """Run both, print the comparison; 1 when the simulation was too far off."""
     from tasksim.live.launch import TargetFailedError  # noqa: PLC0415
-    from tasksim.planning.compare_live import compare_live  # noqa: PLC0415
+    from tasksim.planning.compare_live import compare_live, live_run_s  # noqa: PLC0415
     from tasksim.report import live_results, results  # noqa: PLC0415
     from tasksim.report.live_text import comparison_text  # noqa: PLC0415
     from tasksim.scenario.loading import load  # noqa: PLC0415
@@ -32,7 +33,8 @@ def act(args: argparse.Namespace) -> int:
     if args.out is not None:
         results.require_writable(args.out)
     try:
-        comparison, live, simulated = compare_live(scenario, replication=args.replication)
+        with waiting(f"a live run of about {live_run_s(scenario, args.replication):.0f} s"):
+            comparison, live, simulated = compare_live(scenario, replication=args.replication)
     except TargetFailedError as fault:
         print(fault, file=sys.stderr)
         return 3

@@ -7,16 +7,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tasksim.cli.arguments import add_answer, add_replication, add_scenario
+from tasksim.cli.progress import waiting
+
 
 def add_to(subparsers: Any) -> None:
     """Add the command and its options."""
     parser = subparsers.add_parser("drive", help="load a receiver with a scenario, by Locust")
-    parser.add_argument("scenario", metavar="SCENARIO", help="a file, or a name of the catalogue")
+    add_scenario(parser)
     parser.add_argument("--target", required=True, metavar="URL", help="http://127.0.0.1:PORT/mcp")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--replication", type=int, default=0, help="whose draws to use")
+    add_replication(parser)
     parser.add_argument("--log", type=Path, metavar="FILE", help="keep the requesters' event log")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    add_answer(parser)
     parser.set_defaults(act=act)
 
 
@@ -24,6 +26,7 @@ def act(args: argparse.Namespace) -> int:
     """Drive, print what the requesters saw."""
     from tasksim.live.client import Target  # noqa: PLC0415
     from tasksim.live.launch import TargetFailedError  # noqa: PLC0415
+    from tasksim.planning.compare_live import live_run_s  # noqa: PLC0415
     from tasksim.planning.drive import drive  # noqa: PLC0415
     from tasksim.report.text import text_answer  # noqa: PLC0415
     from tasksim.scenario.loading import load  # noqa: PLC0415
@@ -32,9 +35,10 @@ def act(args: argparse.Namespace) -> int:
     Target.of(args.target)
     with tempfile.TemporaryDirectory(prefix="tasksim-") as folder:
         try:
-            summary, origin, interrupted = drive(
-                scenario, args.target, Path(folder), log=args.log, replication=args.replication
-            )
+            with waiting(f"a live run of about {live_run_s(scenario, args.replication):.0f} s"):
+                summary, origin, interrupted = drive(
+                    scenario, args.target, Path(folder), log=args.log, replication=args.replication
+                )
         except TargetFailedError as fault:
             print(fault, file=sys.stderr)
             return 3

@@ -10,6 +10,18 @@ Progress = Callable[[int, int], None]
 
 
 @contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Say on a terminal what is being waited for."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+@contextmanager
 def replication_progress(scenario: Scenario, replications: int) -> Iterator[Progress | None]:
     """What to call with (replication, arrived tasks); None where nobody watches."""
     if not sys.stderr.isatty():

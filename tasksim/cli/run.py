@@ -3,27 +3,20 @@
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
+from tasksim.cli.arguments import add_answer, add_out, add_scenario, positive
 from tasksim.cli.progress import replication_progress
 
 
 def add_to(subparsers: Any) -> None:
     """Add the command and its options."""
     parser = subparsers.add_parser("run", help="simulate a scenario and print the answer")
-    parser.add_argument("scenario", metavar="SCENARIO", help="a file, or a name of the catalogue")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a key, e.g. receiver.workers=20 or requesters.sdk.count=5",
-    )
-    parser.add_argument("--replications", type=_positive, default=1, metavar="N")
+    add_scenario(parser)
+    parser.add_argument("--replications", type=positive, default=1, metavar="N")
     parser.add_argument("--level", choices=("tasks", "events"), default="tasks")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write tables and a figure there")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    add_out(parser)
+    add_answer(parser)
     parser.set_defaults(act=act)
 
 
@@ -59,10 +52,3 @@ def act(args: argparse.Namespace) -> int:
         print(f"interrupted: the answer is from {kept}", file=sys.stderr)
         return 130
     return 0
-
-
-def _positive(text: str) -> int:
-    count = int(text) if text.isdecimal() else 0
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number >= 1, not {text}")
-    return count

@@ -4,15 +4,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from tasksim.cli.arguments import add_replication, add_scenario
+
 
 def add_to(subparsers: Any) -> None:
     """Add the command and its options."""
     parser = subparsers.add_parser("serve", help="serve the scenario's receiver on 127.0.0.1")
-    parser.add_argument("scenario", metavar="SCENARIO", help="a file, or a name of the catalogue")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    add_scenario(parser)
     parser.add_argument("--port", type=int, default=0, help="0, the default, is any free port")
     parser.add_argument("--log", type=Path, metavar="FILE", help="write the event log at the end")
-    parser.add_argument("--replication", type=int, default=0, help="whose draws to use")
+    add_replication(parser)
     parser.set_defaults(act=act)
 
 

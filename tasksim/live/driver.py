@@ -33,6 +33,7 @@ from tasksim.scenario.workload import TaskPlan, Workload
 from tasksim.units import NS_PER_S, ms_from_ns
 
 LATENESS_MAX_NS: Final = 5_000_000  # lateness that is made up for, per wake-up
+WHILE_OPEN: Final = 1 << 62  # an instant that never comes: closing the task closes its stream
 Report = Callable[[str, int, Exception | None], None]  # operation, duration in ns, what broke
 
 
@@ -62,7 +63,6 @@ class TaskDriver:
         self._stream: Stream | None = None
         self._late_ns = 0
         self._seen_at = 0  # the clock's reading that the next rows of the log carry
-        self._create: Create | None = None
         workload, key = around.workload, plan.key
         self._machine = Requester(
             task_id=around.task_id_of(plan),
@@ -128,7 +128,6 @@ class TaskDriver:
 
     def _exchange(self, request: Request) -> list[Request]:
         if isinstance(request, Create):
-            self._create = request
             gevent.spawn(self._read_stream, request)
             return []
         operation = OPERATION_OF[type(request)]
@@ -156,7 +155,7 @@ class TaskDriver:
             self._stream = self._around.client.stream(
                 self._codec.encode(request), self._headers, until_ns=until_ns
             )
-            for document in self._stream.documents(_FOREVER):
+            for document in self._stream.documents(WHILE_OPEN):
                 at = time.monotonic_ns()
                 message = self._codec.decode_created(document) or self._decoded(document, request)
                 if isinstance(message, Created):
@@ -193,9 +192,6 @@ class TaskDriver:
         /,
     ) -> None:
         self._around.recorder(self._seen_at, kind, task, operation, ordinal, status, reason, value)
-
-
-_FOREVER: Final = 1 << 62
 
 
 def call_of(plan: TaskPlan) -> Call:

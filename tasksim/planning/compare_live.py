@@ -231,11 +231,18 @@ def _share(chosen: Column) -> float:
     return float(np.mean(chosen)) if len(chosen) else math.nan
 
 
-def limit_s(scenario: Scenario, replication: int) -> float:
-    """How long a live run may take: all its work one after another on its workers, and patience."""
+def live_run_s(scenario: Scenario, replication: int) -> float:
+    """About how long a live run takes: to the last arrival, and the longest work after it."""
     plans = list(Workload(scenario, replication).tasks())
     if not plans:
-        return PATIENCE_S
-    work_s = s_from_ns(sum(plan.duration_ns for plan in plans)) / (scenario.receiver.workers or 1e9)
-    longest_s = s_from_ns(max(plan.duration_ns for plan in plans))
-    return s_from_ns(plans[-1].arrival_at) + work_s + longest_s + PATIENCE_S
+        return 0.0
+    longest_ns = max(plan.duration_ns for plan in plans)
+    return s_from_ns(plans[-1].arrival_at + longest_ns)
+
+
+def limit_s(scenario: Scenario, replication: int) -> float:
+    """How long a live run may take: all its work in turn on its workers, and patience."""
+    total_ns = sum(plan.duration_ns for plan in Workload(scenario, replication).tasks())
+    workers = scenario.receiver.workers
+    in_turn_s = 0.0 if workers is None else s_from_ns(total_ns) / workers
+    return live_run_s(scenario, replication) + in_turn_s + PATIENCE_S

@@ -15,8 +15,8 @@ from tasksim.eventlog.schema import NEVER
 from tasksim.eventlog.store import write_tasks
 from tasksim.planning.compare_live import Comparison
 from tasksim.planning.provenance import LIVE_PACKAGES, provenance, versions
-from tasksim.report.figures import DARK, LIGHT, MIDDLE, save_figure
-from tasksim.report.results import place, placed_by
+from tasksim.report.figures import DARK, LIGHT, MIDDLE
+from tasksim.report.results import place, place_figure
 from tasksim.scenario.loading import dump_toml
 from tasksim.scenario.model import Scenario
 from tasksim.units import NS_PER_MS, NS_PER_S
@@ -39,8 +39,7 @@ def write(
         write_tasks(path, run.tasks, provenance=origin)
         yield path
     figure = comparison_figure(comparison, measured, simulated)
-    for ending in ("png", "svg"):
-        yield placed_by(folder / f"figure.{ending}", lambda path: save_figure(figure, path))
+    yield from place_figure(folder, figure)
     yield place(folder / "provenance.json", (json.dumps(origin, indent=2) + "\n").encode())
 
 

@@ -48,6 +48,9 @@ def comparison_text(comparison: Comparison, scenario: Scenario) -> str:
         f"{row['polls_measured']:17d} / {row['polls_simulated']:d}{row['terminal_error_ms']:+23.1f}"
         for row in comparison.worst
     ]
+    network = scenario.network
+    if network.request is not None or network.reply is not None:
+        lines.append("note: the scenario's own network delays were not imposed on the live run")
     lines += [f"warning: broken law: {law}" for law in comparison.broken_laws]
     return "\n".join(lines)
 

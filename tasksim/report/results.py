@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tasksim.eventlog.laws import check_log, check_tasks, told
 from tasksim.eventlog.run import Run
@@ -20,6 +20,9 @@ from tasksim.report.figures import save_figure, summary_figure
 from tasksim.scenario.loading import dump_toml
 from tasksim.scenario.model import Scenario
 from tasksim.scenario.problems import OutputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class LawBrokenError(AssertionError):
@@ -66,8 +69,7 @@ def write(
             write_log(path, run.events, provenance=origin)
             yield path
     figure = summary_figure(runs, scenario)
-    for ending in ("png", "svg"):
-        yield placed_by(folder / f"figure.{ending}", lambda path: save_figure(figure, path))
+    yield from place_figure(folder, figure)
     yield place(folder / "provenance.json", (json.dumps(origin, indent=2) + "\n").encode())
 
 
@@ -91,6 +93,12 @@ def estimates(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dic
             yield name, branch
         else:
             yield from estimates(branch, f"{name}.")
+
+
+def place_figure(folder: Path, figure: "Figure") -> Iterator[Path]:
+    """Put a figure into its place as PNG and as SVG."""
+    for ending in ("png", "svg"):
+        yield placed_by(folder / f"figure.{ending}", lambda path: save_figure(figure, path))
 
 
 def place(path: Path, content: bytes) -> Path:

@@ -39,6 +39,19 @@ def _bounds(low: float, high: float | None) -> list[str]:
     return []
 
 
+def _scale_problems(law: "Gamma | Weibull") -> list[str]:
+    given = {"mean_s": law.mean_s, "scale_s": law.scale_s}
+    return _one_of(given, (("mean_s",), ("scale_s",)))
+
+
+def _scale(law: "Gamma | Weibull", *, mean_of_unit_scale: float) -> float:
+    """Scale in seconds, from whichever of mean and scale is given."""
+    if law.scale_s is not None:
+        return law.scale_s
+    assert law.mean_s is not None, "checked at construction"
+    return law.mean_s / mean_of_unit_scale
+
+
 def _complain(problems: list[str]) -> None:
     if problems:
         raise ValueError("; ".join(problems))
@@ -126,15 +139,11 @@ class Gamma:
     max_s: Positive | None = None
 
     def __post_init__(self) -> None:
-        given = {"mean_s": self.mean_s, "scale_s": self.scale_s}
-        _complain(_one_of(given, (("mean_s",), ("scale_s",))) + _bounds(self.min_s, self.max_s))
+        _complain(_scale_problems(self) + _bounds(self.min_s, self.max_s))
 
     def scale(self) -> float:
         """Scale in seconds."""
-        if self.scale_s is not None:
-            return self.scale_s
-        assert self.mean_s is not None, "checked at construction"
-        return self.mean_s / self.shape
+        return _scale(self, mean_of_unit_scale=self.shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,15 +159,11 @@ class Weibull:
     max_s: Positive | None = None
 
     def __post_init__(self) -> None:
-        given = {"mean_s": self.mean_s, "scale_s": self.scale_s}
-        _complain(_one_of(given, (("mean_s",), ("scale_s",))) + _bounds(self.min_s, self.max_s))
+        _complain(_scale_problems(self) + _bounds(self.min_s, self.max_s))
 
     def scale(self) -> float:
         """Scale in seconds."""
-        if self.scale_s is not None:
-            return self.scale_s
-        assert self.mean_s is not None, "checked at construction"
-        return self.mean_s / math.gamma(1.0 + 1.0 / self.shape)
+        return _scale(self, mean_of_unit_scale=math.gamma(1.0 + 1.0 / self.shape))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
