@@ -11,7 +11,7 @@ the transport allows (405).
 import json
 import secrets
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -31,7 +31,7 @@ from tasksim.protocol.errors import (
     InvalidMessageError,
     ProtocolError,
 )
-from tasksim.protocol.messages import Call, Reply
+from tasksim.protocol.messages import Call, Cancel, Reply
 
 BODY_BYTES_MAX: Final = 1 << 20
 SESSIONS_MAX: Final = 100_000
@@ -90,7 +90,7 @@ class EventStream:
         first = b"" if created is None else event_of(self._codec.encode(created))
         await send({"type": "http.response.body", "body": first, "more_body": True})
         original = await self._admission.original
-        last = event_of(self._codec.encode(original))
+        last = b"" if original is None else event_of(self._codec.encode(original))
         await send({"type": "http.response.body", "body": last, "more_body": False})
 
 
@@ -127,7 +127,8 @@ class Endpoint:
             return self._open_session(document)
         session = self._session_of(request)
         if request_id is None:
-            return Response(status_code=202)  # notifications; those about tasks come later
+            self._take_notification(session, document)
+            return Response(status_code=202)
         try:
             return await self._reply(session, request, document)
         except ProtocolError as fault:
@@ -156,6 +157,7 @@ class Endpoint:
     ) -> Response | EventStream:
         streams = MEDIA_TYPE in request.headers.get("accept", "")
         message = self._codec.decode_request(document)
+        assert not isinstance(message, Cancel), "that is a notification"
         outcome = self._service.receive(session, message, streams=streams)
         if not isinstance(outcome, Admission):
             return self._json_of(outcome)
@@ -163,8 +165,15 @@ class Endpoint:
             return EventStream(self._codec, outcome)
         return self._json_of(await outcome.original)
 
-    def _json_of(self, reply: Reply) -> Response:
-        return _json(self._codec.encode(reply))
+    def _take_notification(self, session: str, document: Document) -> None:
+        """Act on a cancellation; a notification is never answered, not even a faulty one."""
+        with suppress(ProtocolError):
+            if (cancel := self._codec.decode_cancel(document)) is not None:
+                self._service.cancel(session, cancel)
+
+    def _json_of(self, reply: Reply | None) -> Response:
+        """The answer; 202 without a body where a cancelled request has none (C13)."""
+        return Response(status_code=202) if reply is None else _json(self._codec.encode(reply))
 
     def _open_session(self, document: Document) -> Response:
         if len(self._sessions) >= SESSIONS_MAX:

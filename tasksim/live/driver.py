@@ -21,9 +21,9 @@ from tasksim.protocol.errors import ProtocolError
 from tasksim.protocol.messages import (
     OPERATION_OF,
     Call,
+    Cancel,
     Create,
     Created,
-    DrawAddress,
     Reply,
     Request,
 )
@@ -63,16 +63,13 @@ class TaskDriver:
         self._stream: Stream | None = None
         self._late_ns = 0
         self._seen_at = 0  # the clock's reading that the next rows of the log carry
-        workload, key = around.workload, plan.key
         self._machine = Requester(
             task_id=around.task_id_of(plan),
             number=plan.index,
             rules=around.rules[plan.population],
             observe=self._observe,
             call=call_of(plan),
-            draw=DrawAddress(entity=plan.index, replication=workload.replication),
-            poll_unit=lambda attempt: workload.poll_unit(key, attempt),
-            phase_unit=workload.phase_unit(key),
+            fate=around.workload.fate_of(plan),
         )
 
     def run(self) -> None:
@@ -130,6 +127,8 @@ class TaskDriver:
         if isinstance(request, Create):
             gevent.spawn(self._read_stream, request)
             return []
+        if isinstance(request, Cancel):
+            return self._notify(request)
         operation = OPERATION_OF[type(request)]
         sent_at = time.monotonic_ns()
         until_ns = sent_at + self._around.rules[self._plan.population].request_timeout_ns
@@ -145,6 +144,20 @@ class TaskDriver:
             return self._machine.on_no_answer(operation, request.attempt, self._logical())
         self._around.report(_name(operation), self._seen_at - sent_at, None)
         return self._machine.on_reply(reply, self._logical())
+
+    def _notify(self, cancel: Cancel) -> list[Request]:
+        """Send a notification; whether it arrived is for polling to find out (R35)."""
+        sent_at = time.monotonic_ns()
+        limit_ns = self._around.rules[self._plan.population].request_timeout_ns
+        broke: Exception | None = None
+        try:
+            self._around.client.post(
+                self._codec.encode(cancel), self._headers, until_ns=sent_at + limit_ns
+            )
+        except TransportError as fault:
+            broke = fault
+        self._around.report("cancel", time.monotonic_ns() - sent_at, broke)
+        return []
 
     def _read_stream(self, request: Create) -> None:
         """Send the creation and pass on what its answer brings, until nobody needs it."""

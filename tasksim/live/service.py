@@ -16,9 +16,9 @@ from typing import Any, Final
 from tasksim.eventlog.recorder import EventRecorder
 from tasksim.live.workers import Work, WorkPool
 from tasksim.protocol.errors import InvalidMessageError
-from tasksim.protocol.messages import Call, Create, Created, Reply, Request
+from tasksim.protocol.messages import Call, Cancel, Create, Created, Get, GetResult, Reply
 from tasksim.protocol.occurrences import Kind, Operation
-from tasksim.protocol.receiver import Key, Receiver, Send, StartWork
+from tasksim.protocol.receiver import Key, Output, Receiver, StartWork, StopWork
 from tasksim.scenario.model import Scenario
 from tasksim.scenario.rules import receiver_rules
 from tasksim.scenario.variates import LONGEST_NS
@@ -33,7 +33,7 @@ RESULT: Final[Mapping[str, Any]] = {
 }
 TIMER_SLACK_NS: Final = 200_000  # a timer is set a little late rather than a little early
 Clock = Callable[[], int]
-Waiter = asyncio.Future[Reply]
+Waiter = asyncio.Future[Reply | None]  # None: cancelled, there will be no answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,9 @@ class TaskService:
 
     # Messages.
 
-    def receive(self, session: str, request: Request, *, streams: bool) -> Reply | Admission:
+    def receive(
+        self, session: str, request: Create | Get | GetResult, *, streams: bool
+    ) -> Reply | Admission:
         """Take a request about a task; *streams* says whether its answer can carry events."""
         order = order_of(request.call) if isinstance(request, Create) else None
         now = self._advance()
@@ -90,6 +92,17 @@ class TaskService:
             created = None
         self._arm()
         return Admission(created=created, original=waiter)
+
+    def cancel(self, session: str, message: Cancel) -> None:
+        """Take the cancellation of a request: its task, if it has not ended, is cancelled (R28)."""
+        now = self._advance()
+        for output in self._receiver.receive(session, message, now):
+            assert isinstance(output, StopWork), "a cancellation is not answered"
+            self._begin_next(self._pool.stop(output.key, now), now)
+            waiter = self._waiters.pop(output.key)
+            if not waiter.done():
+                waiter.set_result(None)
+        self._arm()
 
     async def call(self, call: Call) -> None:
         """Do the work of a plain call, in the same queue as tasks (R04)."""
@@ -132,6 +145,10 @@ class TaskService:
             self._answer_original(work, at)
         elif not (done := self._plain_waiters.pop(work.key)).done():
             done.set_result(None)
+        self._begin_next(follower, at)
+
+    def _begin_next(self, follower: Work[Key] | None, at: int) -> None:
+        """Take note of work that left the queue."""
         if follower is not None and follower.key[0]:
             self._receiver.work_started(follower.key, at)
 
@@ -202,13 +219,14 @@ def order_of(call: Call) -> Order:
 
 
 def _parts(
-    outputs: list[Send | StartWork],
+    outputs: list[Output],
 ) -> tuple[Created | None, StartWork | None, Reply | None]:
     """The notification, the order and the answer among a receiver's outputs."""
     created: Created | None = None
     start: StartWork | None = None
     reply: Reply | None = None
     for output in outputs:
+        assert not isinstance(output, StopWork), "only a cancellation stops work"
         if isinstance(output, StartWork):
             start = output
         elif isinstance(output.message, Created):

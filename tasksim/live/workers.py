@@ -33,11 +33,12 @@ class WorkPool(Generic[K]):
         self._queue: deque[Work[K]] = deque()
         self._due: list[tuple[int, int, int, Work[K]]] = []
         self._started = 0
+        self._stopped: set[K] = set()  # at work when they were stopped; their due instants stay
 
     @property
     def busy(self) -> int:
         """Workers at work."""
-        return len(self._due)
+        return len(self._due) - len(self._stopped)
 
     @property
     def queued(self) -> int:
@@ -57,6 +58,16 @@ class WorkPool(Generic[K]):
         self._start(work, now)
         return True
 
+    def stop(self, key: K, now: int) -> Work[K] | None:
+        """Give up work that waits or is at work; what begins in its place at once."""
+        for work in self._queue:
+            if work.key == key:
+                self._queue.remove(work)
+                return None
+        self._stopped.add(key)
+        self._forget_stopped()
+        return self._start_next(now)
+
     def on_time(self, now: int) -> tuple[Work[K], int, Work[K] | None] | None:
         """The one piece of work that is next to end, if it is due.
 
@@ -65,10 +76,19 @@ class WorkPool(Generic[K]):
         if not self._due or self._due[0][0] > now:
             return None
         at, _, _, work = heappop(self._due)
+        self._forget_stopped()
+        return work, at, self._start_next(at)
+
+    def _start_next(self, at: int) -> Work[K] | None:
         follower = self._queue.popleft() if self._queue else None
         if follower is not None:
             self._start(follower, at)
-        return work, at, follower
+        return follower
+
+    def _forget_stopped(self) -> None:
+        """Keep the head of the due instants one that will happen."""
+        while self._due and self._due[0][3].key in self._stopped:
+            self._stopped.discard(heappop(self._due)[3].key)
 
     def _start(self, work: Work[K], at: int) -> None:
         self._started += 1

@@ -107,6 +107,7 @@ def counts_of(table: TaskTable) -> dict[str, int]:
         "detected": int(np.sum(table.detected_at != NEVER)),
         "retrieved": int(np.sum(outcome == Reason.RETRIEVED)),
         "failed": int(np.sum(outcome == Reason.FAILED)),
+        "cancelled": int(np.sum(outcome == Reason.CANCELLED)),
         "lost": int(np.sum(outcome == Reason.RESULT_LOST)),
         "rejected": int(np.sum(outcome == Reason.REJECTED)),
         "gave_up": int(np.sum(outcome == Reason.GAVE_UP)),
@@ -152,6 +153,7 @@ def _shares(table: TaskTable) -> dict[str, float]:
             ("rejected", "rejected"),
             ("gave_up", "gave_up"),
             ("failed", "failed"),
+            ("cancelled", "cancelled"),
         )
     }
     lost = int(np.sum(table.created_lost))

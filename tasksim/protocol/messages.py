@@ -68,7 +68,20 @@ class GetResult:
     attempt: int = 0
 
 
-Request = Create | Get | GetResult
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel:
+    """Notification: stop the task that the request *request_id* created (4.8, N11).
+
+    It names the original request, not the task, and is not answered.
+    """
+
+    request_id: RequestId
+    task_id: str
+    draw: DrawAddress | None = None
+    attempt: int = 0
+
+
+Request = Create | Get | GetResult | Cancel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,4 +136,5 @@ OPERATION_OF: Final[dict[type[Request], Operation]] = {
     Create: Operation.CREATE,
     Get: Operation.GET,
     GetResult: Operation.RESULT,
+    Cancel: Operation.CANCEL,
 }

@@ -30,6 +30,7 @@ from tasksim.protocol.errors import (
 from tasksim.protocol.messages import (
     OPERATION_OF,
     Call,
+    Cancel,
     Create,
     Created,
     Failure,
@@ -75,7 +76,14 @@ class StartWork:
     number: int
 
 
-Output = Send | StartWork
+@dataclass(frozen=True, slots=True)
+class StopWork:
+    """Stop the work of *key*, running or queued; nothing is to be reported of it any more."""
+
+    key: Key
+
+
+Output = Send | StartWork | StopWork
 
 
 class TaskRecord:
@@ -116,12 +124,13 @@ class Receiver:
         self._tasks: dict[Key, TaskRecord] = {}
         self._tombstones: dict[Key, None] = {}
         self._expiries: list[tuple[int, int, Key]] = []
+        self._originals: dict[tuple[str, RequestId], Key] = {}  # by the request that created them
         self._admitted = 0
 
     # What happens to it.
 
-    def receive(self, session: str, message: Request, now: int) -> list[Send | StartWork]:
-        """Take a request that arrived from *session*; the answer comes first or last in order.
+    def receive(self, session: str, message: Request, now: int) -> list[Output]:
+        """Take a message that arrived from *session*.
 
         A request that is at fault is answered with a ``Failure`` and changes nothing.
         """
@@ -130,8 +139,11 @@ class Receiver:
                 return [Send(session, self._get(session, message, now))]
             if isinstance(message, Create):
                 return self._create(session, message, now)
+            if isinstance(message, Cancel):
+                return self._cancel(session, message, now)
             return [Send(session, self._result(session, message, now))]
         except ProtocolError as fault:
+            assert not isinstance(message, Cancel), "a notification is not answered"
             return [Send(session, self._refusal(session, message, fault, now))]
 
     def work_started(self, key: Key, now: int) -> None:
@@ -183,7 +195,8 @@ class Receiver:
         if not self._expiries or self._expiries[0][0] > now:
             return
         at, number, key = heappop(self._expiries)
-        del self._tasks[key]
+        record = self._tasks.pop(key)
+        self._originals.pop((key[0], record.request_id), None)
         self._bury(key)
         self._observe(at, Kind.EXPIRED, number)
 
@@ -206,7 +219,7 @@ class Receiver:
 
     # Requests.
 
-    def _create(self, session: str, message: Create, now: int) -> list[Send | StartWork]:
+    def _create(self, session: str, message: Create, now: int) -> list[Output]:
         key = (session, message.task_id)
         if key in self._tasks or key in self._tombstones:
             raise DuplicateTaskError(message.task_id)
@@ -218,6 +231,7 @@ class Receiver:
         self._admitted += 1
         record = TaskRecord(key, number, message.request_id, keep_alive_ns)
         self._tasks[key] = record
+        self._originals[session, message.request_id] = key
         attempt = message.attempt
         self._observe(now, Kind.RECEIVED, number, Operation.CREATE, attempt, Status.SUBMITTED)
         self._observe(
@@ -242,6 +256,28 @@ class Receiver:
             attempt=message.attempt,
         )
 
+    def _cancel(self, session: str, message: Cancel, now: int) -> list[Output]:
+        """Cancel at once (R28), unless the task has ended (R31) or no such request is known.
+
+        The original request is not answered (C13: MCP's rule for cancelled requests).
+        """
+        key = self._originals.get((session, message.request_id))
+        record = None if key is None else self._tasks.get(key)
+        if key is None or record is None:
+            number = NONE if message.draw is None else message.draw.entity
+            self._observe(
+                now, Kind.RECEIVED, number, Operation.CANCEL, message.attempt, NONE,
+                Reason.NOT_FOUND,
+            )  # fmt: skip
+            return []
+        self._observe(
+            now, Kind.RECEIVED, record.number, Operation.CANCEL, message.attempt, record.status
+        )
+        if record.status in TERMINAL:
+            return []
+        self._finish(record, Status.CANCELLED, now)
+        return [StopWork(key)]
+
     def _result(self, session: str, message: GetResult, now: int) -> Result:
         record = self._find((session, message.task_id), now)
         if record.status is not Status.COMPLETED:
@@ -258,7 +294,9 @@ class Receiver:
             attempt=message.attempt,
         )
 
-    def _refusal(self, session: str, message: Request, fault: ProtocolError, now: int) -> Failure:
+    def _refusal(
+        self, session: str, message: Create | Get | GetResult, fault: ProtocolError, now: int
+    ) -> Failure:
         """Answer to a request at fault; the only place where a fault becomes a message."""
         operation = OPERATION_OF[type(message)]
         record = self._tasks.get((session, message.task_id))

@@ -18,6 +18,7 @@ from tasksim.policies import ABSENT
 from tasksim.policies.polling import First, Polling
 from tasksim.protocol.messages import (
     Call,
+    Cancel,
     Create,
     DrawAddress,
     Failure,
@@ -51,6 +52,17 @@ class RequesterRules:
     request_timeout_ns: int = 60_000_000_000
     raced: bool = False  # whether the original response counts (N01)
     failures_max: int = 5  # unanswered or refused requests in a row before it gives up
+    cancel_patience_ns: int = 60_000_000_000  # from the cancel on it polls to see it confirmed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """What chance holds for a requester: its uniforms, and when its user will have had enough."""
+
+    draw: DrawAddress | None = None  # told to the receiver, in experiments
+    poll_unit: Callable[[int], float] = lambda attempt: 0.0  # noqa: ARG005
+    phase_unit: float = 0.0
+    cancel_after_ns: int | None = None  # from asking for the task
 
 
 class Phase(IntEnum):
@@ -70,8 +82,12 @@ class Requester:
     __slots__ = (
         "_attempt",
         "_call",
+        "_cancel_at",
+        "_cancel_from",
+        "_cancelled_at",
         "_confirmed",
         "_draw",
+        "_due",
         "_failures",
         "_fetches",
         "_hint_ns",
@@ -82,7 +98,6 @@ class Requester:
         "_rules",
         "_sent",
         "_sent_at",
-        "next_deadline",
         "number",
         "task_id",
     )
@@ -95,19 +110,20 @@ class Requester:
         rules: RequesterRules,
         observe: Observer,
         call: Call,
-        draw: DrawAddress | None = None,
-        poll_unit: Callable[[int], float] = lambda attempt: 0.0,  # noqa: ARG005
-        phase_unit: float = 0.0,
+        fate: Fate = Fate(),
     ) -> None:
         self.task_id: Final = task_id
         self.number: Final = number
-        self.next_deadline: tuple[int, Tie] | None = None
+        self._due: tuple[int, Tie] | None = None
+        self._cancel_from = fate.cancel_after_ns
+        self._cancel_at: int | None = None  # when the user will have had enough
+        self._cancelled_at: int | None = None  # when the receiver was told
         self._rules = rules
         self._observe = observe
         self._call = call
-        self._draw = draw
-        self._poll_unit = poll_unit
-        self._phase_unit = phase_unit
+        self._draw = fate.draw
+        self._poll_unit = fate.poll_unit
+        self._phase_unit = fate.phase_unit
         self._phase = Phase.IDLE
         self._confirmed = False  # the receiver has shown that the task exists
         self._attempt = 0  # of the next get, from 0
@@ -123,6 +139,14 @@ class Requester:
         return self._phase is Phase.CLOSED
 
     @property
+    def next_deadline(self) -> tuple[int, Tie] | None:
+        """(instant, tie) of the next thing to do without being told; None for nothing."""
+        if self._cancel_at is None:
+            return self._due
+        cancel = (self._cancel_at, Tie.CANCEL_DUE)
+        return cancel if self._due is None else min(self._due, cancel)
+
+    @property
     def phase(self) -> Phase:
         """Where the requester stands."""
         return self._phase
@@ -135,6 +159,8 @@ class Requester:
         self._phase = Phase.CREATING
         self._sent_at = now
         self._wake(now + self._rules.created_timeout_ns, Tie.CREATED_TIMEOUT)
+        if self._cancel_from is not None:
+            self._cancel_at = now + self._cancel_from
         self._observe(now, Kind.SENT, self.number, Operation.CREATE, 0)
         create = Create(
             request_id=self._next_request_id(),
@@ -178,10 +204,13 @@ class Requester:
 
     def on_time(self, now: int) -> list[Request]:
         """Act on the deadline, if it is due; ``next_deadline`` then holds the next one."""
-        if self.next_deadline is None or self.next_deadline[0] > now:
+        deadline = self.next_deadline
+        if deadline is None or deadline[0] > now:
             return []
-        tie = self.next_deadline[1]
-        self.next_deadline = None
+        tie = deadline[1]
+        if tie is Tie.CANCEL_DUE:
+            return self._cancel(now)
+        self._due = None
         if tie is Tie.POLL_DUE:
             return self._poll(now)
         if tie is Tie.CREATED_TIMEOUT:
@@ -210,11 +239,15 @@ class Requester:
         self._hint_ns = hint_ns
         if view.status in TERMINAL:
             return self._detect(view.status, now)
-        if self._awaits(Operation.GET, view.attempt):
-            self._await_next_poll(now, ABSENT)
+        if not self._awaits(Operation.GET, view.attempt):
+            return []
+        if self._is_cancel_ignored(now):
+            return self._close(Reason.GAVE_UP, now)  # R36
+        self._await_next_poll(now, ABSENT)
         return []
 
     def _detect(self, status: Status, now: int) -> list[Request]:
+        self._cancel_at = None
         self._observe(now, Kind.DETECTED, self.number, Operation.GET, 0, status, Reason.POLL)
         if status is Status.COMPLETED:
             return self._fetch(now)
@@ -309,6 +342,11 @@ class Requester:
         self._phase = Phase.WAITING
         self._wake(now + self._gap_ns(self._attempt, now, retry_after_ns), Tie.POLL_DUE)
 
+    def _is_cancel_ignored(self, now: int) -> bool:
+        """Whether a cancel has not been confirmed for longer than is reasonable (R36)."""
+        cancelled_at = self._cancelled_at
+        return cancelled_at is not None and now - cancelled_at >= self._rules.cancel_patience_ns
+
     def _gap_ns(self, attempt: int, now: int, retry_after_ns: int) -> int:
         polling = self._rules.polling
         u = self._poll_unit(attempt) if polling.jittered else 0.0
@@ -330,6 +368,16 @@ class Requester:
         )
         return [get]
 
+    def _cancel(self, now: int) -> list[Request]:
+        """Tell the receiver to stop, and poll on to see it confirmed (R33, R35)."""
+        self._cancel_at = None
+        self._cancelled_at = now
+        self._observe(now, Kind.SENT, self.number, Operation.CANCEL, 0)
+        cancel = Cancel(
+            request_id=self.number * IDS_PER_TASK, task_id=self.task_id, draw=self._draw
+        )
+        return [cancel]
+
     def _fetch(self, now: int) -> list[Request]:
         self._phase = Phase.FETCHING
         attempt = self._fetches
@@ -346,7 +394,7 @@ class Requester:
 
     def _close(self, outcome: Reason, now: int) -> list[Request]:
         self._phase = Phase.CLOSED
-        self.next_deadline = None
+        self._due = self._cancel_at = None
         self._observe(now, Kind.CLOSED, self.number, NONE, 0, NONE, outcome)
         return []
 
@@ -357,7 +405,7 @@ class Requester:
         return self._phase is Phase.FETCHING and attempt == self._fetches - 1
 
     def _wake(self, at: int, tie: Tie) -> None:
-        self.next_deadline = (at, tie)
+        self._due = (at, tie)
 
     def _next_request_id(self) -> int:
         request_id = self.number * IDS_PER_TASK + self._sent

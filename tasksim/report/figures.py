@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DARK, MIDDLE, LIGHT = "#1b3a57", "#4f86b5", "#c3d9ea"
-OUTCOMES: Final = ("retrieved", "failed", "lost", "rejected", "gave_up", "censored")
+OUTCOMES: Final = ("retrieved", "failed", "cancelled", "lost", "rejected", "gave_up", "censored")
 POINTS_MAX: Final = 4000
 # (seconds, name): the largest unit in which a span has at least three ticks.
 TIME_UNITS: Final = ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))

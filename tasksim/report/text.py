@@ -112,6 +112,7 @@ def single_numbers(summary: Summary) -> list[str]:
         ("share of tasks rejected", "rejected_share"),
         ("share of tasks given up", "gave_up_share"),
         ("share of tasks failed", "failed_share"),
+        ("share of tasks cancelled", "cancelled_share"),
         ("share of notifications lost", "created_lost_share"),
     ]
     known = [(label, estimate) for label, name in names if (estimate := summary.get(name))]

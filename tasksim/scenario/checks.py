@@ -59,6 +59,15 @@ def backoff_grows(scenario: Scenario) -> Iterator[Problem]:
             yield path, f"must be >= base_s ({polling.base_s:g}), not {polling.cap_s:g}"
 
 
+def cancels_have_an_instant(scenario: Scenario) -> Iterator[Problem]:
+    """Who cancels does so some time after asking for the task."""
+    for index, population in enumerate(scenario.requesters):
+        path = ("requesters", index, "cancel_after")
+        if population.cancel_share > 0 and population.cancel_after is None:
+            yield path, "is missing: how long after its creation is a task cancelled?"
+        yield from _drawn(path, population.cancel_after)
+
+
 def durations_are_given_once(scenario: Scenario) -> Iterator[Problem]:
     """Every task's work has a duration: from the trace or from its class, not from both."""
     arrivals = scenario.arrivals
@@ -118,6 +127,7 @@ CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (shares_sum_to_one, frozenset({"requesters", "work"})),
     (names_differ, frozenset({"requesters", "work"})),
     (backoff_grows, frozenset({"requesters"})),
+    (cancels_have_an_instant, frozenset({"requesters"})),
     (durations_are_given_once, frozenset({"arrivals", "work"})),
     (trace_is_usable, frozenset({"arrivals"})),
     (arrivals_are_within_reach, frozenset({"arrivals"})),

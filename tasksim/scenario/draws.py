@@ -32,6 +32,8 @@ class Stream(IntEnum):
     POLL_JITTER = 6
     FIRST_PHASE = 7
     TRACE_DAY = 8
+    CANCELLED = 9
+    CANCEL_AFTER = 10
     CREATED_LOST = 16
     CREATE_REQUEST_LEG = 32
     CREATED_LEG = 33
@@ -41,6 +43,7 @@ class Stream(IntEnum):
     GET_REPLY_LEG = 37
     RESULT_REQUEST_LEG = 38
     RESULT_REPLY_LEG = 39
+    CANCEL_LEG = 40
 
 
 def mix64(z: int) -> int:

@@ -110,8 +110,11 @@ def dump_toml(scenario: Scenario, *, folder: Path | None = None) -> str:
 
 
 def scenario_digest(scenario: Scenario) -> str:
-    """SHA-256 of the scenario with its seed; files count by their content, not their name."""
-    plain = json.dumps(_plain(scenario, _content_digest), sort_keys=True)
+    """SHA-256 of the scenario with its seed; files count by their content, not their name.
+
+    What stands at its default does not count, so that keys that are yet to come change no digest.
+    """
+    plain = json.dumps(_plain(scenario, _content_digest, skip_defaults=True), sort_keys=True)
     return hashlib.sha256(plain.encode()).hexdigest()
 
 
@@ -164,16 +167,30 @@ def _syntax_problem(name: str, message: str) -> str:
     return f"{name}:{line or 1}: not TOML: {text}"
 
 
-def _plain(value: Any, shown: Callable[[Path], str]) -> Any:
-    """Dataclasses as dictionaries, without what is None; files as *shown* shows them."""
+def _plain(value: Any, shown: Callable[[Path], str], *, skip_defaults: bool = False) -> Any:
+    """Dataclasses as dictionaries, without what is None; files as *shown* shows them.
+
+    A law's or a rule's ``kind`` is kept even where it is the default: it says what the rest means.
+    """
     if isinstance(value, tuple):
-        return [_plain(item, shown) for item in value]
+        return [_plain(item, shown, skip_defaults=skip_defaults) for item in value]
     if isinstance(value, Path):
         return shown(value)
     if not dataclasses.is_dataclass(value):
         return value
-    items = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return {name: _plain(item, shown) for name, item in items.items() if item is not None}
+    table = {}
+    for field in dataclasses.fields(value):
+        item = getattr(value, field.name)
+        is_skipped = skip_defaults and field.name != "kind" and _is_default(field, item)
+        if item is not None and not is_skipped:
+            table[field.name] = _plain(item, shown, skip_defaults=skip_defaults)
+    return table
+
+
+def _is_default(field: "dataclasses.Field[Any]", item: Any) -> bool:
+    if field.default_factory is not dataclasses.MISSING:
+        return bool(item == field.default_factory())
+    return bool(item == field.default)
 
 
 def _content_digest(path: Path) -> str:

@@ -127,6 +127,8 @@ class Population:
     original_response: Literal["ignored", "raced"] = "ignored"
     keep_alive_s: NotNegative | None = None
     request_timeout_s: Positive = 60.0
+    cancel_share: Share = 0.0
+    cancel_after: Law | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from tasksim.protocol.messages import DrawAddress
 from tasksim.protocol.occurrences import Operation
+from tasksim.protocol.requester import Fate
 from tasksim.scenario import draws
 from tasksim.scenario.distributions import Exponential, Law
 from tasksim.scenario.draws import Stream
@@ -28,6 +30,7 @@ REQUEST_LEG: Final = {
     Operation.CREATE: Stream.CREATE_REQUEST_LEG,
     Operation.GET: Stream.GET_REQUEST_LEG,
     Operation.RESULT: Stream.RESULT_REQUEST_LEG,
+    Operation.CANCEL: Stream.CANCEL_LEG,
 }
 REPLY_LEG: Final = {
     Operation.CREATE: Stream.CREATE_REPLY_LEG,
@@ -49,6 +52,7 @@ class TaskPlan:
     work_class: int
     duration_ns: int
     fails: bool
+    cancel_after_ns: int | None = None  # from asking for the task; None: it is not cancelled
 
 
 class Workload:
@@ -63,6 +67,10 @@ class Workload:
         self._reply_law = _add(tables, scenario.network.reply)
         self._durations = [_add(tables, work.duration) for work in scenario.work]
         self._gap_law = _gap_law(tables, scenario)
+        self._cancels = [
+            (draws.threshold_from_share(p.cancel_share), _add(tables, p.cancel_after))
+            for p in scenario.requesters
+        ]
         self._values = tables.values
         self._trace = _trace_of(scenario)
         self._classes = draws.thresholds_from_shares([work.share for work in scenario.work])
@@ -150,6 +158,15 @@ class Workload:
         """Whether the network drops the task's created notification."""
         return draws.draw_u64(key, Stream.CREATED_LOST) < self._created_lost
 
+    def fate_of(self, plan: TaskPlan) -> Fate:
+        """What chance holds for the task's requester."""
+        return Fate(
+            draw=DrawAddress(entity=plan.index, replication=self.replication),
+            poll_unit=lambda attempt: self.poll_unit(plan.key, attempt),
+            phase_unit=self.phase_unit(plan.key),
+            cancel_after_ns=plan.cancel_after_ns,
+        )
+
     def poll_unit(self, key: int, attempt: int) -> float:
         """Uniform that a poll's jitter uses."""
         return draws.unit_from_u64(draws.draw_u64(key, Stream.POLL_JITTER, attempt))
@@ -220,7 +237,14 @@ class Workload:
             work_class,
             self._duration_ns(key, row, work_class),
             draws.draw_u64(key, Stream.FAILED) < self._failed[work_class],
+            self._cancel_after_ns(key, population),
         )
+
+    def _cancel_after_ns(self, key: int, population: int) -> int | None:
+        threshold, law = self._cancels[population]
+        if law == ABSENT or draws.draw_u64(key, Stream.CANCELLED) >= threshold:
+            return None
+        return variate_ns(self._values, law, draws.draw_u64(key, Stream.CANCEL_AFTER))
 
     def _who(self, key: int, row: int) -> tuple[int, int]:
         """Population and global number of the requester."""

@@ -257,3 +257,31 @@ def test_tools_are_listed() -> None:
         assert [tool["name"] for tool in answer["result"]["tools"]] == ["work"]
 
     run(test)
+
+
+def test_a_cancel_ends_the_task_and_leaves_the_original_request_unanswered() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        note = {"method": "notifications/cancelled", "params": {"requestId": 1}}
+        async with session(client) as headers:
+            both = {**headers, **SSE}
+            pending = asyncio.create_task(
+                client.post("/mcp", json=creation(duration_ms=60_000), headers=both)
+            )
+            await asyncio.sleep(0.05)
+            assert (await client.post("/mcp", json=note, headers=headers)).status_code == 202
+            answer = await asyncio.wait_for(pending, 5)
+            view = (await client.post("/mcp", json=about("tasks/get"), headers=headers)).json()
+        assert [event.get("method") for event in events(answer)] == ["notifications/tasks/created"]
+        assert view["result"]["status"] == "cancelled"
+
+    run(test)
+
+
+@pytest.mark.parametrize("params", [{}, {"requestId": [1]}, {"requestId": 99}, 3])
+def test_a_cancel_of_nothing_is_taken_in_silence(params: Any) -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        note = {"method": "notifications/cancelled", "params": params}
+        async with session(client) as headers:
+            assert (await client.post("/mcp", json=note, headers=headers)).status_code == 202
+
+    run(test)

@@ -19,6 +19,7 @@ from tasksim.eventlog.schema import NEVER
 from tasksim.eventlog.store import read_log
 from tasksim.live import launch
 from tasksim.planning.compare_live import Comparison, LiveRun, compare_live, with_network
+from tasksim.protocol.states import Status
 from tasksim.report.live_text import comparison_text
 from tasksim.scenario.loading import load
 from tasksim.scenario.workload import Workload
@@ -31,6 +32,8 @@ OVERRIDES = [
     "requesters.sdk.polling.default_s=0.25",
     "requesters.sdk.created_timeout_s=1",
     "receiver.poll_frequency.interval_s=0.25",
+    "requesters.sdk.cancel_share=0.2",
+    "requesters.sdk.cancel_after={kind='uniform', low_s=0.05, high_s=1}",
     "faults.created_lost_share=0.1",
 ]
 
@@ -51,10 +54,14 @@ def test_both_sides_saw_the_same_world(outcome: Any) -> None:
     """Arrivals, durations, requesters, fates: the same numbers, to the nanosecond."""
     _, live, simulated = outcome
     measured, expected = live.run.tasks, simulated.tasks
-    for name in ("task", "requester", "arrival_at", "dictated_ns", "created_lost", "outcome"):
+    for name in ("task", "requester", "arrival_at", "dictated_ns", "created_lost"):
         assert np.array_equal(getattr(measured, name), getattr(expected, name)), name
     worked = measured.terminal_at - measured.started_at
-    assert np.array_equal(worked, measured.dictated_ns)
+    is_whole = measured.status != Status.CANCELLED
+    assert np.array_equal(worked[is_whole], measured.dictated_ns[is_whole])
+    # A cancel may race a completion by less than a round trip; few of sixty can.
+    assert np.mean(measured.outcome == expected.outcome) > 0.9
+    assert 0 < (~is_whole).sum() < 30
 
 
 def test_lost_notifications_were_made_up_for(outcome: Any) -> None:

@@ -6,7 +6,6 @@ Rule 2: a network leg takes at least 1 ns, so nothing cascades at one instant.
 A deadline that the answer on its way will beat is not armed: it could only be cancelled.
 """
 
-from collections import deque
 from collections.abc import Generator, Mapping
 from typing import Any, Final
 
@@ -18,16 +17,16 @@ from tasksim.eventlog.run import Level, Run, finish_run
 from tasksim.protocol.messages import (
     OPERATION_OF,
     PLAIN_CALL,
+    Cancel,
     Create,
     Created,
-    DrawAddress,
     Get,
     GetResult,
     Reply,
     Request,
 )
 from tasksim.protocol.occurrences import Kind, Observer, Operation
-from tasksim.protocol.receiver import Key, Receiver, Send, StartWork
+from tasksim.protocol.receiver import Key, Receiver, Send, StartWork, StopWork
 from tasksim.protocol.requester import Requester
 from tasksim.protocol.ties import Tie, rank
 from tasksim.scenario.model import Scenario
@@ -39,6 +38,7 @@ TIE_OF: Final[dict[type[Request], Tie]] = {
     Create: Tie.CREATE_TO_RECEIVER,
     Get: Tie.GET_TO_RECEIVER,
     GetResult: Tie.RESULT_TO_RECEIVER,
+    Cancel: Tie.CANCEL_TO_RECEIVER,
 }
 PAYLOAD: Final[Mapping[str, Any]] = {"content": [], "isError": False}
 FAILURE_TEXT: Final = "Tool execution failed"
@@ -92,7 +92,6 @@ class RequesterSide:
     def __init__(self, model: Model, plan: TaskPlan) -> None:
         self.plan: Final = plan
         self.session: Final = f"requester-{plan.requester}"
-        workload = model.workload
         self._model = model
         self._env = model.env
         self._wakeup = Wakeup(model.env, self._on_time)
@@ -102,9 +101,7 @@ class RequesterSide:
             rules=model.rules[plan.population],
             observe=model.observe,
             call=PLAIN_CALL,
-            draw=DrawAddress(entity=plan.index, replication=model.replication),
-            poll_unit=lambda attempt: workload.poll_unit(plan.key, attempt),
-            phase_unit=workload.phase_unit(plan.key),
+            fate=model.workload.fate_of(plan),
         )
 
     def start(self) -> None:
@@ -135,6 +132,8 @@ class RequesterSide:
         self._wakeup.arm(None)
         for request in requests:
             self._send(request)
+            if isinstance(request, Cancel):
+                self._arm()  # nothing answers it
 
     def _send(self, request: Request) -> None:
         operation = OPERATION_OF[type(request)]
@@ -186,6 +185,8 @@ class ReceiverSide:
             if isinstance(output, StartWork):
                 self._peers[output.key] = (peer, now)
                 self._workers.order(output.key, peer.plan)
+            elif isinstance(output, StopWork):
+                self._stop(output.key)
             elif isinstance(output.message, Created):
                 self._send_created(peer)
             else:
@@ -204,6 +205,12 @@ class ReceiverSide:
             answers = self._machine.work_succeeded(key, PAYLOAD, now)
         self._wakeup.arm(self._machine.next_deadline)
         self._answer_original(key, answers)
+
+    def _stop(self, key: Key) -> None:
+        """A task was cancelled: its worker is free, its original request stays unanswered."""
+        self._wakeup.arm(self._machine.next_deadline)
+        del self._peers[key]
+        self._workers.stop(key)
 
     def _on_time(self) -> None:
         self._machine.on_time(self._env.now)
@@ -259,21 +266,26 @@ class Workers:
     def __init__(self, receiver: ReceiverSide, count: int | None) -> None:
         self._receiver = receiver
         self._count = count
-        self._busy = 0
-        self._queue: deque[tuple[Key, TaskPlan]] = deque()
+        self._queue: dict[Key, TaskPlan] = {}  # in order of coming
+        self._ends: dict[Key, At] = {}  # by the task at work
 
     def order(self, key: Key, plan: TaskPlan) -> None:
         """Start the work now, or when its turn comes."""
-        if self._count is None or self._busy < self._count:
+        if self._count is None or len(self._ends) < self._count:
             self._start(key, plan)
         else:
-            self._queue.append((key, plan))
+            self._queue[key] = plan
+
+    def stop(self, key: Key) -> None:
+        """Give up a task that waits or is at work; a worker that it had is free at once."""
+        if self._queue.pop(key, None) is None:
+            self._receiver.env.cancel(self._ends.pop(key))
+            self._start_next()
 
     def _start(self, key: Key, plan: TaskPlan) -> None:
-        self._busy += 1
         self._receiver.started(key)
         env = self._receiver.env
-        At(
+        self._ends[key] = At(
             env,
             env.now + plan.duration_ns,
             rank(Tie.COMPLETION, plan.index),
@@ -281,10 +293,14 @@ class Workers:
         )
 
     def _end(self, key: Key, plan: TaskPlan) -> None:
+        del self._ends[key]
         self._receiver.ended(key, fails=plan.fails)
-        self._busy -= 1
+        self._start_next()
+
+    def _start_next(self) -> None:
         if self._queue:
-            self._start(*self._queue.popleft())
+            key = next(iter(self._queue))
+            self._start(key, self._queue.pop(key))
 
 
 def _operation_of(reply: Reply) -> Operation:

@@ -23,6 +23,7 @@ from tasksim.protocol.errors import (
 )
 from tasksim.protocol.messages import (
     Call,
+    Cancel,
     Create,
     Created,
     DrawAddress,
@@ -47,6 +48,7 @@ CALL: Final = "tools/call"
 GET: Final = "tasks/get"
 RESULT: Final = "tasks/result"
 CREATED: Final = "notifications/tasks/created"
+CANCELLED: Final = "notifications/cancelled"
 TASK_KEY: Final = "modelcontextprotocol.io/task"
 RELATED_KEY: Final = "modelcontextprotocol.io/related-task"
 DRAW_KEY: Final = "tasksim/draw"
@@ -84,6 +86,10 @@ class Codec:
                 return {"jsonrpc": "2.0", "method": CREATED, "params": params}
             case Create():
                 return self._encode_create(message)
+            case Cancel():
+                meta = {**_related(message.task_id), **_drawn(message.draw, message.attempt)}
+                params = {"requestId": message.request_id, "_meta": meta}
+                return {"jsonrpc": "2.0", "method": CANCELLED, "params": params}
             case Get() | GetResult():
                 method = GET if isinstance(message, Get) else RESULT
                 meta = {**_related(message.task_id), **_drawn(message.draw, message.attempt)}
@@ -134,6 +140,24 @@ class Codec:
         draw, attempt = _draw(_meta_of(params))
         kind = Get if method == GET else GetResult
         return kind(request_id=request_id, task_id=_task_id(params), draw=draw, attempt=attempt)
+
+    def decode_cancel(self, document: Mapping[str, Any]) -> Cancel | None:
+        """The cancellation of a request, or None when the document is something else.
+
+        The request's id is what counts; the related task, if it is told, is only noted (N11).
+        """
+        if document.get("method") != CANCELLED:
+            return None
+        params = _object(document.get("params"), "params")
+        meta = _meta_of(params)
+        related = meta.get(RELATED_KEY)
+        draw, attempt = _draw(meta)
+        return Cancel(
+            request_id=_request_id({"id": params.get("requestId")}),
+            task_id=_task_id(related) if isinstance(related, dict) else "",
+            draw=draw,
+            attempt=attempt,
+        )
 
     def decode_created(self, document: Mapping[str, Any]) -> Created | None:
         """The created notification, or None when the document is something else."""

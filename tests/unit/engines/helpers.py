@@ -49,6 +49,7 @@ def lattice(**changes: Any) -> Scenario:
         "workers": 3,
         "lost": 0.1,
         "original": "ignored",
+        "cancelled": 0.0,
         "polling": "{ kind = 'fixed', interval_s = 1 }",
         **changes,
     }
@@ -64,6 +65,11 @@ count = 5
 polling = {polling}
 created_timeout_s = 0.75
 original_response = "{original}"
+cancel_share = {cancelled}
+cancel_after = {{ kind = "mixture", weights = [1, 1, 1], parts = [
+  {{ kind = "constant", value_s = 0 }},
+  {{ kind = "constant", value_s = 0.5 }},
+  {{ kind = "constant", value_s = 1 }} ] }}
 [[work]]
 failed_share = 0.1
 duration = {{ kind = "mixture", weights = [1, 1, 1], parts = [

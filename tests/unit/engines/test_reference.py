@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tasksim.engines import simulate
+from tasksim.engines.reference.model import Model
 from tasksim.eventlog.laws import check_log, check_tasks
 from tasksim.eventlog.run import Run
 from tasksim.eventlog.schema import NEVER, log_digest
@@ -191,6 +192,37 @@ def test_one_worker_serves_in_order_of_arrival() -> None:
     assert (table.started_at[1:] == table.terminal_at[:-1]).all()
 
 
+def test_a_cancelled_task_frees_its_worker_for_the_next() -> None:
+    scenario = tiny(
+        "tasks = 2\n[arrivals]\nkind = 'constant'\nrate = 1\n[[requesters]]\n"
+        "cancel_share = 1\ncancel_after = { kind = 'constant', value_s = 3 }\n"
+        "[[work]]\nduration = { kind = 'constant', value_s = 10 }\n[receiver]\nworkers = 1\n"
+    )
+    table = simulate(scenario).tasks
+    assert (table.outcome == Reason.CANCELLED).all()
+    assert table.started_at[1] == table.terminal_at[0] == 3 * S + 1
+
+
+def test_of_a_cancel_and_a_completion_at_one_instant_the_completion_counts() -> None:
+    """Created at 1 s, done at 4 s; the cancel sent at 3 s arrives at 4 s."""
+    run = one(
+        work=3,
+        requester="cancel_share = 1\ncancel_after = { kind = 'constant', value_s = 3 }",
+        network="request = { kind = 'constant', value_s = 1 }",
+    )
+    assert outcome(run) is Reason.RETRIEVED
+
+
+@pytest.mark.parametrize("name", ["one worker", "cancelled, one worker", "cancelled"])
+def test_after_the_last_expiry_nothing_is_left(name: str) -> None:
+    model = Model(lattice(**LATTICES[name]), replication=0, level="tasks")
+    model.run()
+    receiver = model.receiver
+    assert receiver._machine.resident_tasks == 0
+    assert (receiver._machine._originals, receiver._machine._expiries) == ({}, [])
+    assert (receiver._peers, receiver._workers._queue, receiver._workers._ends) == ({}, {}, {})
+
+
 # Properties of every run.
 
 
@@ -209,6 +241,8 @@ LATTICES = {
     "one worker": {"workers": 1, "tasks": 100},
     "hint": {"polling": "{ kind = 'hint', default_s = 0.5, first = 'at-once' }"},
     "all lost": {"lost": 1.0},
+    "cancelled": {"cancelled": 0.5},
+    "cancelled, one worker": {"cancelled": 0.5, "workers": 1, "original": "raced"},
     "backoff": {"polling": "{ kind = 'backoff', base_s = 0.25, cap_s = 1 }"},
 }
 

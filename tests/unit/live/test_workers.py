@@ -43,3 +43,41 @@ def test_ties_go_by_task_number() -> None:
         pool.order(work(number, 10), 0)
     ended = [pool.on_time(10) for _ in range(3)]
     assert [item[0].number for item in ended if item] == [3, 4, 5]
+
+
+def test_a_stopped_worker_is_free_at_once_and_takes_the_next() -> None:
+    pool: WorkPool[str] = WorkPool(1)
+    pool.order(work(0, 100), 0)
+    pool.order(work(1, 10), 0)
+    follower = pool.stop("w0", 5)
+    assert follower is not None
+    assert follower.key == "w1"
+    assert (pool.busy, pool.queued) == (1, 0)
+    assert pool.next_deadline is not None
+    assert pool.next_deadline[0] == 15
+    ended = pool.on_time(200)
+    assert ended is not None
+    assert ended[0].key == "w1"
+    assert (pool.busy, pool.next_deadline) == (0, None)
+
+
+def test_work_stopped_in_the_queue_never_begins() -> None:
+    pool: WorkPool[str] = WorkPool(1)
+    pool.order(work(0, 10), 0)
+    pool.order(work(1, 10), 0)
+    assert pool.stop("w1", 5) is None
+    ended = pool.on_time(10)
+    assert ended is not None
+    assert ended[2] is None
+    assert (pool.busy, pool.queued) == (0, 0)
+
+
+def test_work_that_was_stopped_behind_others_is_skipped_when_its_instant_comes() -> None:
+    pool: WorkPool[str] = WorkPool(2)
+    pool.order(work(0, 10), 0)
+    pool.order(work(1, 20), 0)
+    assert pool.stop("w1", 5) is None
+    assert pool.busy == 1
+    assert pool.on_time(100) is not None
+    assert pool.on_time(100) is None
+    assert pool.busy == 0

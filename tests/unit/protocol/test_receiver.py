@@ -3,9 +3,9 @@
 import pytest
 
 from tasksim.policies import UNLIMITED
-from tasksim.protocol.messages import Created, DrawAddress, Failure, Result, TaskView
+from tasksim.protocol.messages import Cancel, Created, DrawAddress, Failure, Result, TaskView
 from tasksim.protocol.occurrences import Kind, Operation, Reason
-from tasksim.protocol.receiver import Send, StartWork
+from tasksim.protocol.receiver import Send, StartWork, StopWork
 from tasksim.protocol.states import IllegalTransitionError, Status
 
 from .helpers import S, admit, answer, create, fetch, get, new_receiver
@@ -207,3 +207,61 @@ def test_the_log_of_a_task_tells_its_life() -> None:
         Kind.RECEIVED, Kind.CREATED, Kind.STARTED, Kind.FINISHED, Kind.RECEIVED, Kind.RECEIVED,
     ]  # fmt: skip
     assert {row[2] for row in log} == {5}
+
+
+def cancel(request_id: int = 1, task_id: str = "t") -> Cancel:
+    return Cancel(request_id=request_id, task_id=task_id)
+
+
+@pytest.mark.parametrize("is_started", [True, False])
+def test_a_cancel_by_the_original_request_stops_the_work_at_once(is_started: bool) -> None:
+    receiver, _ = new_receiver()
+    key = admit(receiver, 0, request_id=42).key
+    if is_started:
+        receiver.work_started(key, 0)
+    assert receiver.receive("s", cancel(42), 1) == [StopWork(key)]
+    assert answer(receiver, get(), 1).status is Status.CANCELLED
+
+
+def test_a_cancelled_task_gives_no_result_and_expires_like_others() -> None:
+    receiver, _ = new_receiver(keep_alive_default_ns=30 * S)
+    admit(receiver, 0)
+    receiver.receive("s", cancel(), 10 * S)
+    refusal = answer(receiver, fetch(), 10 * S)
+    assert refusal.message == "Cannot retrieve result: Task status is 'cancelled', not 'completed'"
+    assert receiver.next_deadline is not None
+    assert receiver.next_deadline[0] == 40 * S
+
+
+def test_a_cancel_after_the_end_is_ignored_and_the_result_stays() -> None:
+    receiver, _ = new_receiver()
+    receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 1)
+    assert receiver.receive("s", cancel(), 2) == []
+    assert answer(receiver, get(), 2).status is Status.COMPLETED
+    assert answer(receiver, fetch(), 2).payload == PAYLOAD
+
+
+def test_a_cancel_of_an_unknown_request_or_another_sessions_is_ignored() -> None:
+    receiver, _ = new_receiver()
+    admit(receiver, 0, request_id=42, session="a")
+    assert receiver.receive("b", cancel(42), 1) == []
+    assert receiver.receive("a", cancel(43), 1) == []
+    assert answer(receiver, get(), 1, session="a").status is Status.SUBMITTED
+
+
+def test_cancelling_twice_stops_once() -> None:
+    receiver, log = new_receiver()
+    admit(receiver, 0)
+    assert len(receiver.receive("s", cancel(), 1)) == 1
+    assert receiver.receive("s", cancel(), 2) == []
+    assert log.kinds().count(Kind.FINISHED) == 1
+
+
+def test_nothing_is_remembered_of_the_requests_of_expired_tasks() -> None:
+    receiver, _ = new_receiver(keep_alive_default_ns=S)
+    for number in range(10):
+        admit(receiver, 0, f"t{number}", request_id=number)
+        receiver.receive("s", cancel(number), 0)
+    for _ in range(10):
+        receiver.on_time(S)
+    assert (receiver.resident_tasks, receiver._originals, receiver._expiries) == (0, {}, [])

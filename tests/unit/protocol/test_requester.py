@@ -1,11 +1,13 @@
 """The requester, driven by hand: when it asks, what it believes, when it gives up."""
 
+from typing import Any
+
 import pytest
 
 from tasksim.policies import polling
-from tasksim.protocol.messages import Create, Failure, Get, GetResult, Result, TaskView
+from tasksim.protocol.messages import Cancel, Create, Failure, Get, GetResult, Result, TaskView
 from tasksim.protocol.occurrences import Kind, Operation, Reason
-from tasksim.protocol.requester import Requester
+from tasksim.protocol.requester import Fate, Requester
 from tasksim.protocol.states import Status
 from tasksim.protocol.ties import Tie
 
@@ -305,7 +307,7 @@ def test_a_random_phase_puts_the_first_poll_within_the_first_interval() -> None:
         rules=machine._rules,
         observe=log,
         call=machine._call,
-        phase_unit=0.25,
+        fate=Fate(phase_unit=0.25),
     )
     machine.start(0)
     machine.on_created(0)
@@ -321,3 +323,85 @@ def test_request_ids_of_two_tasks_of_one_session_never_meet() -> None:
         )
         ids.add(machine.start(0)[0].request_id)
     assert len(ids) == 2
+
+
+def cancelling(after_ns: int, **rules: Any) -> tuple[Requester, Any]:
+    machine, log = new_requester(**rules)
+    rules_of = machine._rules
+    machine = Requester(
+        task_id="t",
+        number=2,
+        rules=rules_of,
+        observe=log,
+        call=machine._call,
+        fate=Fate(cancel_after_ns=after_ns),
+    )
+    return machine, log
+
+
+def test_a_cancel_names_the_original_request_and_polling_goes_on() -> None:
+    machine, _ = cancelling(7 * S)
+    (create,) = machine.start(0)
+    machine.on_created(0)
+    assert machine.on_time(5 * S)  # the first poll
+    machine.on_reply(view(attempt=0), 5 * S)
+    assert machine.next_deadline == (7 * S, Tie.CANCEL_DUE)
+    (request,) = machine.on_time(7 * S)
+    assert isinstance(request, Cancel)
+    assert request.request_id == create.request_id
+    assert machine.next_deadline == (10 * S, Tie.POLL_DUE)
+
+
+def test_a_confirmed_cancel_closes_the_task_as_cancelled() -> None:
+    machine, log = cancelling(1 * S)
+    machine.start(0)
+    machine.on_created(0)
+    machine.on_time(1 * S)
+    machine.on_time(5 * S)
+    assert machine.on_reply(view(Status.CANCELLED), 5 * S) == []
+    assert log[-1][6] == Reason.CANCELLED
+
+
+def test_a_cancel_that_came_too_late_yields_the_result() -> None:
+    machine, log = cancelling(1 * S)
+    machine.start(0)
+    machine.on_created(0)
+    machine.on_time(1 * S)
+    machine.on_time(5 * S)
+    (request,) = machine.on_reply(view(Status.COMPLETED), 5 * S)
+    assert isinstance(request, GetResult)
+    machine.on_reply(DONE, 5 * S)
+    assert log[-1][6] == Reason.RETRIEVED
+
+
+def test_a_cancel_that_is_never_confirmed_is_given_up_after_its_patience() -> None:
+    machine, log = cancelling(1 * S, cancel_patience_ns=9 * S)
+    machine.start(0)
+    machine.on_created(0)
+    machine.on_time(1 * S)
+    for attempt, at in enumerate((5 * S, 10 * S)):
+        assert not machine.done
+        machine.on_time(at)
+        machine.on_reply(view(attempt=attempt), at)
+    assert machine.done
+    assert log[-1][6] == Reason.GAVE_UP
+
+
+def test_nothing_is_cancelled_once_the_end_is_known() -> None:
+    machine, log = cancelling(6 * S)
+    machine.start(0)
+    machine.on_created(0)
+    machine.on_time(5 * S)
+    machine.on_reply(view(Status.COMPLETED), 5 * S)
+    assert machine.next_deadline is not None
+    assert machine.next_deadline[1] is Tie.REQUEST_TIMEOUT
+    machine.on_reply(DONE, 7 * S)
+    assert Kind.SENT not in [row[1] for row in log if row[3] == Operation.CANCEL]
+
+
+def test_a_cancel_may_come_before_the_notification() -> None:
+    machine, _ = cancelling(1 * S)
+    machine.start(0)
+    (request,) = machine.on_time(1 * S)
+    assert isinstance(request, Cancel)
+    assert machine.next_deadline == (10 * S, Tie.CREATED_TIMEOUT)

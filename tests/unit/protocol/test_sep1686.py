@@ -8,6 +8,7 @@ from tasksim.protocol.dialects.sep1686 import Codec, is_task_request
 from tasksim.protocol.errors import InvalidMessageError, UnknownMethodError
 from tasksim.protocol.messages import (
     Call,
+    Cancel,
     Create,
     Created,
     DrawAddress,
@@ -319,3 +320,25 @@ def test_requests_about_tasks_are_told_from_others() -> None:
     assert is_task_request(envelope({}, "tasks/get"))
     assert not is_task_request(envelope({"name": "work"}))
     assert not is_task_request(envelope(None, "ping"))
+
+
+def test_a_cancel_names_the_request_and_survives_the_wire() -> None:
+    cancel = Cancel(request_id=42, task_id=ID, draw=DrawAddress(entity=3))
+    document = CODEC.encode(cancel)
+    assert document["method"] == "notifications/cancelled"
+    assert "id" not in document
+    assert document["params"]["requestId"] == 42
+    assert CODEC.decode_cancel(document) == cancel
+
+
+def test_a_cancel_of_a_plain_client_is_taken_and_other_notifications_are_none() -> None:
+    plain = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a"}}
+    assert CODEC.decode_cancel(plain) == Cancel(request_id="a", task_id="")
+    assert CODEC.decode_cancel({"jsonrpc": "2.0", "method": "notifications/initialized"}) is None
+
+
+@pytest.mark.parametrize("params", [None, [], {}, {"requestId": None}, {"requestId": 1.5}])
+def test_a_malformed_cancel_is_refused(params: Any) -> None:
+    document = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+    with pytest.raises(InvalidMessageError):
+        CODEC.decode_cancel(document)

@@ -255,6 +255,16 @@ def test_the_digest_follows_the_seed_and_the_content_of_files(tmp_path: Path) ->
     assert digests[0] == digests[1] != digests[2]
 
 
+def test_spelling_out_a_default_does_not_change_the_digest() -> None:
+    plain, spelled = (
+        parse(text, "f")
+        for text in (GOOD, GOOD + "failed_share = 0.0\n[receiver]\ntombstones = 10000\n")
+    )
+    assert scenario_digest(plain) == scenario_digest(spelled)
+    other = parse(GOOD + "failed_share = 0.1\n", "f")
+    assert scenario_digest(plain) != scenario_digest(other)
+
+
 def test_the_schema_takes_the_catalogue_and_refuses_what_loading_refuses() -> None:
     schema = schema_json()
     for name in catalogue_names():
