@@ -182,7 +182,8 @@ def _before_its_cause(log: EventLog, effect: Kind, cause: Kind) -> Column:
         return np.array([], dtype=np.int64)
     causes = _first_instants(log, cause)
     broken = []
-    chosen = (log.kind == effect) & np.isin(log.operation, (Operation.GET, Operation.RESULT))
+    answered = (Operation.GET, Operation.RESULT, Operation.DELETE)
+    chosen = (log.kind == effect) & np.isin(log.operation, answered)
     for at, task, operation, ordinal in _exchanges(log, chosen):
         caused_at = causes.get((task, operation, ordinal))
         if task != NEVER and (caused_at is None or caused_at > at):
@@ -220,8 +221,8 @@ def _instant_of(log: EventLog, kind: Kind) -> dict[int, int]:
 
 
 def _answered_after_expiry(log: EventLog) -> Column:
-    """A receiver that forgot a task has no status to tell; expiry comes first at its instant."""
-    expired = _instant_of(log, Kind.EXPIRED)
+    """Who forgot a task has no status to tell; forgetting comes first at its instant."""
+    expired = _instant_of(log, Kind.EXPIRED) | _instant_of(log, Kind.DELETED)
     is_told = (log.kind == Kind.RECEIVED) & (log.status != NEVER)
     is_about = is_told & np.isin(log.operation, (Operation.GET, Operation.RESULT))
     rows = zip(log.task[is_about].tolist(), log.at[is_about].tolist(), strict=True)
@@ -247,6 +248,6 @@ LOG_LAWS: Final[dict[str, LogLaw]] = {
     "no request is received before it is sent": _received_before_sent,
     "no request is answered before it is sent": _answered_before_sent,
     "no request is answered before it is received": _answered_before_received,
-    "no status of a task is told after its expiry": _answered_after_expiry,
+    "no status of a task is told after it was forgotten": _answered_after_expiry,
     "no result is given before completion": _result_before_completion,
 }

@@ -275,6 +275,7 @@ def _folds() -> tuple[Fold | None, ...]:
     """Folds by kind; None where a kind changes no row."""
     by_kind: dict[Kind, Fold] = {
         Kind.EXPIRED: _instant("expired_at"),
+        Kind.DELETED: _instant("deleted_at"),
         Kind.FINISHED: _finished,
         Kind.CREATED_HEARD: _instant("heard_at"),
         Kind.ANSWERED: _answered,

@@ -42,6 +42,7 @@ TASK_TYPES: Final[dict[str, str]] = {
     "terminal_at": "<i8",
     "status": "i1",  # the terminal one
     "expired_at": "<i8",
+    "deleted_at": "<i8",
     "heard_at": "<i8",  # the created notification, at the requester
     "detected_at": "<i8",
     "detected_by": "i1",

@@ -22,6 +22,7 @@ class TaskTable:
     terminal_at: Column
     status: Column
     expired_at: Column
+    deleted_at: Column
     heard_at: Column
     detected_at: Column
     detected_by: Column

@@ -24,6 +24,7 @@ from tasksim.protocol.messages import (
     Cancel,
     Create,
     Created,
+    Question,
     Reply,
     Request,
 )
@@ -70,6 +71,7 @@ class TaskDriver:
             observe=self._observe,
             call=call_of(plan),
             fate=around.workload.fate_of(plan),
+            deletes=around.workload.deletes(plan),
         )
 
     def run(self) -> None:
@@ -183,7 +185,7 @@ class TaskDriver:
             self._around.report("created", at - sent_at, fault)
             self._inbox.put((TransportError(str(fault)), at))
 
-    def _decoded(self, document: Document, request: Request) -> Reply:
+    def _decoded(self, document: Document, request: Question) -> Reply:
         try:
             return self._codec.decode_reply(document, request)
         except ProtocolError as fault:

@@ -8,15 +8,16 @@ simulation does.
 
 import asyncio
 import math
+import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tasksim.eventlog.recorder import EventRecorder
 from tasksim.live.workers import Work, WorkPool
 from tasksim.protocol.errors import InvalidMessageError
-from tasksim.protocol.messages import Call, Cancel, Create, Created, Get, GetResult, Reply
+from tasksim.protocol.messages import Call, Cancel, Create, Created, Question, Reply
 from tasksim.protocol.occurrences import Kind, Operation
 from tasksim.protocol.receiver import Key, Output, Receiver, StartWork, StopWork
 from tasksim.scenario.model import Scenario
@@ -62,7 +63,8 @@ class TaskService:
         self._clock = clock
         self._replication = replication
         self._workload = Workload(scenario, replication)
-        self._receiver = Receiver(receiver_rules(scenario), self.recorder)
+        rules = replace(receiver_rules(scenario), cursor_key=secrets.token_bytes(32))
+        self._receiver = Receiver(rules, self.recorder)
         self._pool: WorkPool[Key] = WorkPool(scenario.receiver.workers)
         self._waiters: dict[Key, Waiter] = {}
         self._plain_waiters: dict[Key, asyncio.Future[None]] = {}
@@ -72,14 +74,15 @@ class TaskService:
 
     # Messages.
 
-    def receive(
-        self, session: str, request: Create | Get | GetResult, *, streams: bool
-    ) -> Reply | Admission:
+    def receive(self, session: str, request: Question, *, streams: bool) -> Reply | Admission:
         """Take a request about a task; *streams* says whether its answer can carry events."""
         order = order_of(request.call) if isinstance(request, Create) else None
         now = self._advance()
-        created, start, reply = _parts(self._receiver.receive(session, request, now))
+        created, start, reply, stop = _parts(self._receiver.receive(session, request, now))
+        if stop is not None:
+            self._stop(stop.key, now)
         if start is None or created is None:
+            self._arm()
             assert reply is not None, "a request is answered or admitted"
             return reply
         assert isinstance(request, Create), "only creations start work"
@@ -98,10 +101,7 @@ class TaskService:
         now = self._advance()
         for output in self._receiver.receive(session, message, now):
             assert isinstance(output, StopWork), "a cancellation is not answered"
-            self._begin_next(self._pool.stop(output.key, now), now)
-            waiter = self._waiters.pop(output.key)
-            if not waiter.done():
-                waiter.set_result(None)
+            self._stop(output.key, now)
         self._arm()
 
     async def call(self, call: Call) -> None:
@@ -146,6 +146,13 @@ class TaskService:
         elif not (done := self._plain_waiters.pop(work.key)).done():
             done.set_result(None)
         self._begin_next(follower, at)
+
+    def _stop(self, key: Key, now: int) -> None:
+        """Give up a task's work; its original request stays unanswered."""
+        self._begin_next(self._pool.stop(key, now), now)
+        waiter = self._waiters.pop(key)
+        if not waiter.done():
+            waiter.set_result(None)
 
     def _begin_next(self, follower: Work[Key] | None, at: int) -> None:
         """Take note of work that left the queue."""
@@ -220,17 +227,19 @@ def order_of(call: Call) -> Order:
 
 def _parts(
     outputs: list[Output],
-) -> tuple[Created | None, StartWork | None, Reply | None]:
-    """The notification, the order and the answer among a receiver's outputs."""
+) -> tuple[Created | None, StartWork | None, Reply | None, StopWork | None]:
+    """The notification, the order, the answer and the stop among a receiver's outputs."""
     created: Created | None = None
     start: StartWork | None = None
+    stop: StopWork | None = None
     reply: Reply | None = None
     for output in outputs:
-        assert not isinstance(output, StopWork), "only a cancellation stops work"
         if isinstance(output, StartWork):
             start = output
+        elif isinstance(output, StopWork):
+            stop = output
         elif isinstance(output.message, Created):
             created = output.message
         else:
             reply = output.message
-    return created, start, reply
+    return created, start, reply, stop

@@ -25,6 +25,7 @@ from tasksim.units import NS_PER_S, ns_from_s
 LEVELS: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 TAIL_TASKS: Final = 10  # tasks beyond a quantile below which its estimate is not to be trusted
 WHOLE_BINS_MIN: Final = 10
+ALWAYS_SHOWN: Final = frozenset({Operation.CREATE, Operation.GET, Operation.RESULT})
 Tree = dict[str, Any]
 
 
@@ -180,7 +181,8 @@ def _requests(run: Run, warm_at: int) -> Tree:
         span_s = max(last_at - int(table.arrival_at.min()), 1) / NS_PER_S
     by_operation = {
         operation.name.lower(): float(requests[operation]) / span_s
-        for operation in (Operation.CREATE, Operation.GET, Operation.RESULT)
+        for operation in Operation
+        if operation in ALWAYS_SHOWN or counts.by_operation[operation]
     }
     return {
         "total": float(requests.sum()) / span_s,
@@ -195,7 +197,8 @@ def _state(table: TaskTable, scenario: Scenario, warm_at: int) -> Tree:
         return {}
     window = (warm_at, max(int(table.arrival_at.max()), warm_at + 1))
     in_system = number_over_time(table.created_at, table.terminal_at)
-    resident = number_over_time(table.created_at, table.expired_at)
+    forgotten_at = np.where(table.deleted_at == NEVER, table.expired_at, table.deleted_at)
+    resident = number_over_time(table.created_at, forgotten_at)
     tree: Tree = {
         "in_system": time_mean_and_max(in_system, *window),
         "resident_tasks": time_mean_and_max(resident, *window),

@@ -61,6 +61,20 @@ class DuplicateTaskError(ProtocolError):
         super().__init__(f"Task ID already exists: {task_id}")
 
 
+class InvalidCursorError(ProtocolError):
+    """A cursor that this receiver did not issue to this requester (R46b)."""
+
+    def __init__(self) -> None:
+        super().__init__("Invalid cursor")
+
+
+class DeleteRefusedError(ProtocolError):
+    """The receiver does not delete tasks in this status (R41, R43)."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(f"Cannot delete task: Task status is '{status.name.lower()}'")
+
+
 class ResultNotReadyError(ProtocolError):
     """A result was asked for in a status other than completed (R23, R24)."""
 

@@ -81,7 +81,27 @@ class Cancel:
     attempt: int = 0
 
 
-Request = Create | Get | GetResult | Cancel
+@dataclass(frozen=True, slots=True, kw_only=True)
+class List:
+    """Ask for the tasks of this requester, page by page (3.5)."""
+
+    request_id: RequestId
+    cursor: str | None = None
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """Ask for a task to be forgotten now (3.6)."""
+
+    request_id: RequestId
+    task_id: str
+    draw: DrawAddress | None = None
+    attempt: int = 0
+
+
+Question = Create | Get | GetResult | List | Delete  # what is answered
+Request = Question | Cancel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +136,25 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPage:
+    """Answer to a list: some tasks, and where to go on, None at the end (R38)."""
+
+    request_id: RequestId
+    tasks: tuple[TaskView, ...]
+    next_cursor: str | None = None
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """Answer to a delete: the task is forgotten (3.6)."""
+
+    request_id: RequestId
+    task_id: str
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """An error answer (7.1). ``task_id`` is the task it is about, where there is one."""
 
@@ -129,7 +168,7 @@ class Failure:
     attempt: int = 0
 
 
-Reply = TaskView | Result | Failure
+Reply = TaskView | TaskPage | Deleted | Result | Failure
 Message = Request | Created | Reply
 
 OPERATION_OF: Final[dict[type[Request], Operation]] = {
@@ -137,4 +176,6 @@ OPERATION_OF: Final[dict[type[Request], Operation]] = {
     Get: Operation.GET,
     GetResult: Operation.RESULT,
     Cancel: Operation.CANCEL,
+    List: Operation.LIST,
+    Delete: Operation.DELETE,
 }

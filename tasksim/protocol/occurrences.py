@@ -53,6 +53,7 @@ class Kind(IntEnum):
     LOST = 12  # the network dropped a message (operation, ordinal)
     ARRIVED = 13  # the task was due to be created [dictated duration of the work, ns]
     SENT = 14  # a request left the requester
+    DELETED = 15  # the receiver forgot the task because it was asked to (status it had)
 
 
 class Reason(IntEnum):
@@ -99,6 +100,7 @@ SIDE_OF: Final[dict[Kind, Side]] = {
     Kind.LOST: Side.NETWORK,
     Kind.ARRIVED: Side.REQUESTER,
     Kind.SENT: Side.REQUESTER,
+    Kind.DELETED: Side.RECEIVER,
 }
 
 

@@ -19,13 +19,16 @@ from typing import Any, Final
 
 from tasksim.policies import ABSENT, UNLIMITED
 from tasksim.policies.retention import granted_ns
+from tasksim.protocol.cursors import Cursors
 from tasksim.protocol.errors import (
     INTERNAL_ERROR,
+    DeleteRefusedError,
     DuplicateTaskError,
     ProtocolError,
     ResultNotReadyError,
     TaskExpiredError,
     TaskNotFoundError,
+    UnknownMethodError,
 )
 from tasksim.protocol.messages import (
     OPERATION_OF,
@@ -33,13 +36,18 @@ from tasksim.protocol.messages import (
     Cancel,
     Create,
     Created,
+    Delete,
+    Deleted,
     Failure,
     Get,
     GetResult,
+    List,
+    Question,
     Reply,
     Request,
     RequestId,
     Result,
+    TaskPage,
     TaskView,
 )
 from tasksim.protocol.occurrences import NONE, Kind, Observer, Operation, Reason
@@ -56,7 +64,10 @@ class ReceiverRules:
     keep_alive_default_ns: int = 300_000_000_000  # UNLIMITED or a duration
     keep_alive_max_ns: int = UNLIMITED
     poll_interval_ns: int | None = None  # None: no pollFrequency is advertised (R21)
-    tombstones: int = 10_000  # expired ids remembered, the oldest forgotten first
+    tombstones: int = 10_000  # forgotten ids remembered, the oldest dropped first
+    deletable: frozenset[Status] | None = TERMINAL  # None: deletion is not supported (R43)
+    page_size: int = 50  # tasks in one answer to a list (R37)
+    cursor_key: bytes = b"tasksim"  # a live receiver takes a secret one
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +110,16 @@ class TaskRecord:
         "number",
         "payload",
         "request_id",
+        "sequence",
         "status",
     )
 
-    def __init__(self, key: Key, number: int, request_id: RequestId, keep_alive_ns: int) -> None:
+    def __init__(
+        self, key: Key, number: int, sequence: int, request_id: RequestId, keep_alive_ns: int
+    ) -> None:
         self.key: Final = key
-        self.number: Final = number
+        self.number: Final = number  # in the log
+        self.sequence: Final = sequence  # of its admission
         self.request_id: Final = request_id
         self.keep_alive_ns: Final = keep_alive_ns  # UNLIMITED or a duration
         self.status = Status.SUBMITTED  # R09
@@ -114,6 +129,10 @@ class TaskRecord:
         self.gets = 0  # answered with a status
         self.fetches = 0  # answered with the result
 
+    def is_over(self, now: int) -> bool:
+        """Whether its retention has passed, swept or not."""
+        return self.expires_at is not None and self.expires_at <= now
+
 
 class Receiver:
     """Task table, lifecycle and retention of one receiver (SEP-1686 4)."""
@@ -122,8 +141,10 @@ class Receiver:
         self._rules = rules
         self._observe = observe
         self._tasks: dict[Key, TaskRecord] = {}
-        self._tombstones: dict[Key, None] = {}
+        self._sessions: dict[str, dict[str, TaskRecord]] = {}  # in order of admission
+        self._tombstones: dict[Key, type[ProtocolError]] = {}  # and what to say of them
         self._expiries: list[tuple[int, int, Key]] = []
+        self._cursors = Cursors(rules.cursor_key)
         self._originals: dict[tuple[str, RequestId], Key] = {}  # by the request that created them
         self._admitted = 0
 
@@ -141,6 +162,10 @@ class Receiver:
                 return self._create(session, message, now)
             if isinstance(message, Cancel):
                 return self._cancel(session, message, now)
+            if isinstance(message, List):
+                return [Send(session, self._list(session, message, now))]
+            if isinstance(message, Delete):
+                return self._delete(session, message, now)
             return [Send(session, self._result(session, message, now))]
         except ProtocolError as fault:
             assert not isinstance(message, Cancel), "a notification is not answered"
@@ -195,9 +220,8 @@ class Receiver:
         if not self._expiries or self._expiries[0][0] > now:
             return
         at, number, key = heappop(self._expiries)
-        record = self._tasks.pop(key)
-        self._originals.pop((key[0], record.request_id), None)
-        self._bury(key)
+        self._forget(self._tasks[key], TaskExpiredError)
+        self._drop_forgotten()
         self._observe(at, Kind.EXPIRED, number)
 
     # What can be seen of it.
@@ -228,9 +252,10 @@ class Receiver:
             asked_ns, self._rules.keep_alive_default_ns, self._rules.keep_alive_max_ns
         )
         number = self._admitted if message.draw is None else message.draw.entity
+        record = TaskRecord(key, number, self._admitted, message.request_id, keep_alive_ns)
         self._admitted += 1
-        record = TaskRecord(key, number, message.request_id, keep_alive_ns)
         self._tasks[key] = record
+        self._sessions.setdefault(session, {})[message.task_id] = record
         self._originals[session, message.request_id] = key
         attempt = message.attempt
         self._observe(now, Kind.RECEIVED, number, Operation.CREATE, attempt, Status.SUBMITTED)
@@ -246,15 +271,58 @@ class Receiver:
         ordinal = record.gets if message.draw is None else message.attempt
         record.gets += 1
         self._observe(now, Kind.RECEIVED, record.number, Operation.GET, ordinal, record.status)
+        return self._view(record, message.request_id, message.attempt)
+
+    def _view(self, record: TaskRecord, request_id: RequestId, attempt: int) -> TaskView:
         return TaskView(
-            request_id=message.request_id,
-            task_id=message.task_id,
+            request_id=request_id,
+            task_id=record.key[1],
             status=record.status,
             keep_alive_ns=None if record.keep_alive_ns == UNLIMITED else record.keep_alive_ns,
             poll_interval_ns=self._rules.poll_interval_ns,
             error=record.error,
+            attempt=attempt,
+        )
+
+    def _list(self, session: str, message: List, now: int) -> TaskPage:
+        """What a get would find, in order of admission (R37, R38, R40)."""
+        after = -1 if message.cursor is None else self._cursors.sequence_of(session, message.cursor)
+        found = [
+            record
+            for record in self._sessions.get(session, {}).values()
+            if record.sequence > after and not record.is_over(now)
+        ]
+        page = found[: self._rules.page_size]
+        self._observe(
+            now, Kind.RECEIVED, NONE, Operation.LIST, message.attempt, NONE, NONE, len(page)
+        )  # fmt: skip
+        has_more = len(found) > len(page)
+        return TaskPage(
+            request_id=message.request_id,
+            tasks=tuple(self._view(record, message.request_id, 0) for record in page),
+            next_cursor=self._cursors.issue(session, page[-1].sequence) if has_more else None,
             attempt=message.attempt,
         )
+
+    def _delete(self, session: str, message: Delete, now: int) -> list[Output]:
+        """Forget a task at once, where its status allows (R41-R43); its work is stopped."""
+        deletable = self._rules.deletable
+        if deletable is None:
+            raise UnknownMethodError("Tasks cannot be deleted here")
+        record = self._find((session, message.task_id), now)
+        if record.status not in deletable:
+            raise DeleteRefusedError(record.status)
+        self._observe(
+            now, Kind.RECEIVED, record.number, Operation.DELETE, message.attempt, record.status
+        )
+        self._forget(record, TaskNotFoundError)
+        self._drop_forgotten()
+        self._observe(now, Kind.DELETED, record.number, NONE, 0, record.status)
+        answer = Deleted(
+            request_id=message.request_id, task_id=message.task_id, attempt=message.attempt
+        )
+        outputs: list[Output] = [Send(session, answer)]
+        return outputs if record.status in TERMINAL else [*outputs, StopWork(record.key)]
 
     def _cancel(self, session: str, message: Cancel, now: int) -> list[Output]:
         """Cancel at once (R28), unless the task has ended (R31) or no such request is known.
@@ -294,14 +362,13 @@ class Receiver:
             attempt=message.attempt,
         )
 
-    def _refusal(
-        self, session: str, message: Create | Get | GetResult, fault: ProtocolError, now: int
-    ) -> Failure:
+    def _refusal(self, session: str, message: Question, fault: ProtocolError, now: int) -> Failure:
         """Answer to a request at fault; the only place where a fault becomes a message."""
         operation = OPERATION_OF[type(message)]
-        record = self._tasks.get((session, message.task_id))
+        task_id = None if isinstance(message, List) else message.task_id
+        record = None if task_id is None else self._tasks.get((session, task_id))
         number = NONE if record is None else record.number
-        if message.draw is not None:
+        if not isinstance(message, List) and message.draw is not None:
             number = message.draw.entity
         self._observe(
             now, Kind.RECEIVED, number, operation, message.attempt, NONE, fault.reason
@@ -312,7 +379,7 @@ class Receiver:
             message=str(fault),
             operation=operation,
             reason=fault.reason,
-            task_id=message.task_id,
+            task_id=task_id,
             attempt=message.attempt,
         )
 
@@ -321,8 +388,8 @@ class Receiver:
     def _find(self, key: Key, now: int) -> TaskRecord:
         record = self._tasks.get(key)
         if record is None:
-            raise TaskExpiredError if key in self._tombstones else TaskNotFoundError
-        if record.expires_at is not None and record.expires_at <= now:
+            raise self._tombstones.get(key, TaskNotFoundError)
+        if record.is_over(now):
             raise TaskExpiredError  # late timers are never visible
         return record
 
@@ -339,7 +406,24 @@ class Receiver:
             record.expires_at = now + record.keep_alive_ns
             heappush(self._expiries, (record.expires_at, record.number, record.key))
 
-    def _bury(self, key: Key) -> None:
-        self._tombstones[key] = None
+    def _forget(self, record: TaskRecord, epitaph: type[ProtocolError]) -> None:
+        """Drop a task from every table; for a while its id is answered with *epitaph*."""
+        session, task_id = record.key
+        del self._tasks[record.key]
+        own = self._sessions[session]
+        del own[task_id]
+        if not own:
+            del self._sessions[session]
+        self._originals.pop((session, record.request_id), None)
+        self._tombstones[record.key] = epitaph
         while len(self._tombstones) > self._rules.tombstones:
             del self._tombstones[next(iter(self._tombstones))]
+
+    def _drop_forgotten(self) -> None:
+        """Keep the head of the expiries a task that is still there: deleted ones leave theirs."""
+        while self._expiries:
+            at, _, key = self._expiries[0]
+            record = self._tasks.get(key)
+            if record is not None and record.expires_at == at:
+                return
+            heappop(self._expiries)

@@ -20,6 +20,8 @@ from tasksim.protocol.messages import (
     Call,
     Cancel,
     Create,
+    Delete,
+    Deleted,
     DrawAddress,
     Failure,
     Get,
@@ -27,6 +29,7 @@ from tasksim.protocol.messages import (
     Reply,
     Request,
     Result,
+    TaskPage,
     TaskView,
 )
 from tasksim.protocol.occurrences import NONE, Kind, Observer, Operation, Reason
@@ -74,6 +77,7 @@ class Phase(IntEnum):
     POLLING = 3  # a get is on its way
     FETCHING = 4  # a result request is on its way, or will be retried
     CLOSED = 5
+    DELETING = 6  # all is known; a delete is on its way
 
 
 class Requester:
@@ -86,12 +90,14 @@ class Requester:
         "_cancel_from",
         "_cancelled_at",
         "_confirmed",
+        "_deletes",
         "_draw",
         "_due",
         "_failures",
         "_fetches",
         "_hint_ns",
         "_observe",
+        "_outcome",
         "_phase",
         "_phase_unit",
         "_poll_unit",
@@ -111,6 +117,7 @@ class Requester:
         observe: Observer,
         call: Call,
         fate: Fate = Fate(),
+        deletes: bool = False,
     ) -> None:
         self.task_id: Final = task_id
         self.number: Final = number
@@ -124,6 +131,8 @@ class Requester:
         self._draw = fate.draw
         self._poll_unit = fate.poll_unit
         self._phase_unit = fate.phase_unit
+        self._deletes = deletes  # as soon as all is known (R44)
+        self._outcome = Reason.GAVE_UP  # while the delete is on its way: the outcome to come
         self._phase = Phase.IDLE
         self._confirmed = False  # the receiver has shown that the task exists
         self._attempt = 0  # of the next get, from 0
@@ -183,8 +192,11 @@ class Requester:
 
     def on_reply(self, reply: Reply, now: int) -> list[Request]:
         """An answer arrived."""
+        assert not isinstance(reply, TaskPage), "a requester of one task asks for no list"
         if isinstance(reply, TaskView):
             return self._on_view(reply, now)
+        if isinstance(reply, Deleted):
+            return self._on_deleted(reply, now)
         if reply.operation is Operation.ORIGINAL:
             return self._on_original(reply, now)
         if isinstance(reply, Result):
@@ -200,6 +212,8 @@ class Requester:
         )
         if operation is Operation.CREATE:
             return []  # the created time-out decides
+        if self._phase is Phase.DELETING:
+            return self._close(self._outcome, now)  # its retention will end it
         return self._on_setback(now, ABSENT) if self._awaits(operation, attempt) else []
 
     def on_time(self, now: int) -> list[Request]:
@@ -218,12 +232,7 @@ class Requester:
             return self._poll(now)  # N04
         if tie is Tie.RETRY:
             return self._fetch(now)
-        operation, attempt = (
-            (Operation.GET, self._attempt - 1)
-            if self._phase is Phase.POLLING
-            else (Operation.RESULT, self._fetches - 1)
-        )
-        return self.on_no_answer(operation, attempt, now)
+        return self.on_no_answer(*self._awaited(), now)
 
     # Answers.
 
@@ -232,7 +241,7 @@ class Requester:
         self._observe(
             now, Kind.ANSWERED, self.number, Operation.GET, view.attempt, view.status, NONE, hint_ns
         )  # fmt: skip
-        if self._phase in {Phase.FETCHING, Phase.CLOSED}:
+        if self._phase in {Phase.FETCHING, Phase.DELETING, Phase.CLOSED}:
             return []
         self._confirmed = True
         self._failures = 0
@@ -251,7 +260,13 @@ class Requester:
         self._observe(now, Kind.DETECTED, self.number, Operation.GET, 0, status, Reason.POLL)
         if status is Status.COMPLETED:
             return self._fetch(now)
-        return self._close(OUTCOME_OF[status], now)
+        return self._settle(OUTCOME_OF[status], now)
+
+    def _on_deleted(self, deleted: Deleted, now: int) -> list[Request]:
+        self._observe(
+            now, Kind.ANSWERED, self.number, Operation.DELETE, deleted.attempt, NONE, NONE, ABSENT
+        )
+        return self._close(self._outcome, now) if self._phase is Phase.DELETING else []
 
     def _on_result(self, result: Result, now: int) -> list[Request]:
         self._observe(
@@ -263,11 +278,11 @@ class Requester:
         self._observe(
             now, Kind.RETRIEVED, self.number, Operation.RESULT, 0, NONE, Reason.POLL
         )  # fmt: skip
-        return self._close(Reason.RETRIEVED, now)
+        return self._settle(Reason.RETRIEVED, now)
 
     def _on_original(self, reply: Result | Failure, now: int) -> list[Request]:
         """The original request was answered: a success wins, a failure waits for polls (N01)."""
-        if not self._rules.raced or self.done:
+        if not self._rules.raced or self._phase in {Phase.DELETING, Phase.CLOSED}:
             return []
         if isinstance(reply, Failure):
             self._observe(
@@ -285,7 +300,7 @@ class Requester:
         self._observe(
             now, Kind.RETRIEVED, self.number, Operation.ORIGINAL, 0, NONE, Reason.RESPONSE
         )
-        return self._close(Reason.RETRIEVED, now)
+        return self._settle(Reason.RETRIEVED, now)
 
     def _on_failure(self, failure: Failure, now: int) -> list[Request]:
         operation = failure.operation
@@ -295,6 +310,8 @@ class Requester:
         )  # fmt: skip
         if self.done:
             return []
+        if self._phase is Phase.DELETING:
+            return self._close(self._outcome, now)
         if operation is Operation.CREATE:
             return [] if self._confirmed else self._close(Reason.REJECTED, now)
         if not self._awaits(operation, failure.attempt):
@@ -397,6 +414,25 @@ class Requester:
         self._due = self._cancel_at = None
         self._observe(now, Kind.CLOSED, self.number, NONE, 0, NONE, outcome)
         return []
+
+    def _settle(self, outcome: Reason, now: int) -> list[Request]:
+        """All is known: delete the task where that is wanted, and close."""
+        if not self._deletes:
+            return self._close(outcome, now)
+        self._outcome = outcome
+        self._phase = Phase.DELETING
+        self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
+        self._observe(now, Kind.SENT, self.number, Operation.DELETE, 0)
+        delete = Delete(request_id=self._next_request_id(), task_id=self.task_id, draw=self._draw)
+        return [delete]
+
+    def _awaited(self) -> tuple[Operation, int]:
+        """The exchange whose answer is due."""
+        if self._phase is Phase.POLLING:
+            return Operation.GET, self._attempt - 1
+        if self._phase is Phase.DELETING:
+            return Operation.DELETE, 0
+        return Operation.RESULT, self._fetches - 1
 
     def _awaits(self, operation: Operation, attempt: int) -> bool:
         """Whether the machine still waits for the answer to this very request."""

@@ -106,6 +106,8 @@ def single_numbers(summary: Summary) -> list[str]:
         ("  of them creations", "requests_per_s.by_operation.create"),
         ("  of them polls", "requests_per_s.by_operation.get"),
         ("  of them results", "requests_per_s.by_operation.result"),
+        ("  of them cancels", "requests_per_s.by_operation.cancel"),
+        ("  of them deletes", "requests_per_s.by_operation.delete"),
         ("  in the busiest second", "requests_per_s.peak"),
         ("utilization of the workers", "utilization"),
         ("share of results lost", "lost_result_share"),

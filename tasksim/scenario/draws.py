@@ -44,6 +44,8 @@ class Stream(IntEnum):
     RESULT_REQUEST_LEG = 38
     RESULT_REPLY_LEG = 39
     CANCEL_LEG = 40
+    DELETE_REQUEST_LEG = 41
+    DELETE_REPLY_LEG = 42
 
 
 def mix64(z: int) -> int:

@@ -140,6 +140,7 @@ class WorkClass:
     share: Share = 1.0
     duration: Law | None = None
     failed_share: Share = 0.0
+    sensitive: bool = False  # its requesters delete a task as soon as all is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +172,8 @@ class ReceiverSettings:
     poll_frequency: FixedAdvice | None = None
     keep_alive: KeepAlive = field(default_factory=KeepAlive)
     tombstones: Annotated[int, Ge(0)] = 10_000
+    delete: Literal["terminal", "always", "never", "unsupported"] = "terminal"
+    page_size: Count = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

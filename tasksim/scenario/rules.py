@@ -9,6 +9,7 @@ from tasksim.policies import UNLIMITED, polling
 from tasksim.policies.polling import First, Polling
 from tasksim.protocol.receiver import ReceiverRules
 from tasksim.protocol.requester import RequesterRules
+from tasksim.protocol.states import TERMINAL, Status
 from tasksim.scenario.model import BackoffPolling, FixedPolling, HintPolling, Population, Scenario
 from tasksim.units import ns_from_s
 
@@ -16,6 +17,13 @@ FIRST_OF: Final = {
     "after-interval": First.AFTER_INTERVAL,
     "at-once": First.AT_ONCE,
     "random-phase": First.RANDOM_PHASE,
+}
+
+DELETABLE: Final[dict[str, frozenset[Status] | None]] = {
+    "terminal": TERMINAL,
+    "always": frozenset(Status),
+    "never": frozenset(),
+    "unsupported": None,
 }
 
 
@@ -29,6 +37,8 @@ def receiver_rules(scenario: Scenario) -> ReceiverRules:
         keep_alive_max_ns=UNLIMITED if longest_s is None else ns_from_s(longest_s),
         poll_interval_ns=None if advice is None else ns_from_s(advice.interval_s),
         tombstones=receiver.tombstones,
+        deletable=DELETABLE[receiver.delete],
+        page_size=receiver.page_size,
     )
 
 

@@ -31,12 +31,14 @@ REQUEST_LEG: Final = {
     Operation.GET: Stream.GET_REQUEST_LEG,
     Operation.RESULT: Stream.RESULT_REQUEST_LEG,
     Operation.CANCEL: Stream.CANCEL_LEG,
+    Operation.DELETE: Stream.DELETE_REQUEST_LEG,
 }
 REPLY_LEG: Final = {
     Operation.CREATE: Stream.CREATE_REPLY_LEG,
     Operation.GET: Stream.GET_REPLY_LEG,
     Operation.RESULT: Stream.RESULT_REPLY_LEG,
     Operation.ORIGINAL: Stream.ORIGINAL_LEG,
+    Operation.DELETE: Stream.DELETE_REPLY_LEG,
 }
 
 
@@ -157,6 +159,10 @@ class Workload:
     def is_created_lost(self, key: int) -> bool:
         """Whether the network drops the task's created notification."""
         return draws.draw_u64(key, Stream.CREATED_LOST) < self._created_lost
+
+    def deletes(self, plan: TaskPlan) -> bool:
+        """Whether the requester deletes the task as soon as all is known (R44)."""
+        return self.scenario.work[plan.work_class].sensitive
 
     def fate_of(self, plan: TaskPlan) -> Fate:
         """What chance holds for the task's requester."""

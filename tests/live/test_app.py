@@ -285,3 +285,45 @@ def test_a_cancel_of_nothing_is_taken_in_silence(params: Any) -> None:
             assert (await client.post("/mcp", json=note, headers=headers)).status_code == 202
 
     run(test)
+
+
+def test_tasks_are_listed_and_deleted() -> None:
+    async def test(client: httpx.AsyncClient, service: TaskService) -> None:
+        async with session(client) as headers:
+            for task_id in "abc":
+                await client.post("/mcp", json=creation(task_id), headers={**headers, **SSE})
+            listing = {"jsonrpc": "2.0", "id": 1, "method": "tasks/list"}
+            page = (await client.post("/mcp", json=listing, headers=headers)).json()["result"]
+            rest = {**listing, "params": {"cursor": page["nextCursor"]}}
+            last = (await client.post("/mcp", json=rest, headers=headers)).json()["result"]
+            gone = (
+                await client.post("/mcp", json=about("tasks/delete", "a"), headers=headers)
+            ).json()
+            after = (
+                await client.post("/mcp", json=about("tasks/get", "a"), headers=headers)
+            ).json()
+            bogus = {**listing, "params": {"cursor": "bogus"}}
+            refused = (await client.post("/mcp", json=bogus, headers=headers)).json()
+        assert [task["taskId"] for task in page["tasks"]] == ["a", "b"]
+        assert [task["taskId"] for task in last["tasks"]] == ["c"]
+        assert "nextCursor" not in last
+        assert "result" in gone
+        assert after["error"]["code"] == refused["error"]["code"] == -32602
+        assert service.resident_tasks == 2
+
+    run(test, "receiver.page_size=2")
+
+
+def test_deleting_a_task_at_work_ends_its_stream() -> None:
+    async def test(client: httpx.AsyncClient, service: TaskService) -> None:
+        async with session(client) as headers:
+            pending = asyncio.create_task(
+                client.post("/mcp", json=creation(duration_ms=60_000), headers={**headers, **SSE})
+            )
+            await asyncio.sleep(0.05)
+            await client.post("/mcp", json=about("tasks/delete"), headers=headers)
+            answer = await asyncio.wait_for(pending, 5)
+        assert len(events(answer)) == 1
+        assert service.resident_tasks == 0
+
+    run(test, "receiver.delete=always")

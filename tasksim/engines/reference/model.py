@@ -20,10 +20,14 @@ from tasksim.protocol.messages import (
     Cancel,
     Create,
     Created,
+    Delete,
+    Deleted,
+    Failure,
     Get,
     GetResult,
     Reply,
     Request,
+    Result,
 )
 from tasksim.protocol.occurrences import Kind, Observer, Operation
 from tasksim.protocol.receiver import Key, Receiver, Send, StartWork, StopWork
@@ -39,6 +43,7 @@ TIE_OF: Final[dict[type[Request], Tie]] = {
     Get: Tie.GET_TO_RECEIVER,
     GetResult: Tie.RESULT_TO_RECEIVER,
     Cancel: Tie.CANCEL_TO_RECEIVER,
+    Delete: Tie.DELETE_TO_RECEIVER,
 }
 PAYLOAD: Final[Mapping[str, Any]] = {"content": [], "isError": False}
 FAILURE_TEXT: Final = "Tool execution failed"
@@ -102,6 +107,7 @@ class RequesterSide:
             observe=model.observe,
             call=PLAIN_CALL,
             fate=model.workload.fate_of(plan),
+            deletes=model.workload.deletes(plan),
         )
 
     def start(self) -> None:
@@ -191,6 +197,7 @@ class ReceiverSide:
                 self._send_created(peer)
             else:
                 self._send_reply(peer, output.message)
+        self._wakeup.arm(self._machine.next_deadline)
 
     def started(self, key: Key) -> None:
         """A worker begins."""
@@ -207,8 +214,7 @@ class ReceiverSide:
         self._answer_original(key, answers)
 
     def _stop(self, key: Key) -> None:
-        """A task was cancelled: its worker is free, its original request stays unanswered."""
-        self._wakeup.arm(self._machine.next_deadline)
+        """A task was cancelled or deleted: its worker is free, its original stays unanswered."""
         del self._peers[key]
         self._workers.stop(key)
 
@@ -304,5 +310,7 @@ class Workers:
 
 
 def _operation_of(reply: Reply) -> Operation:
-    """The exchange that a reply ends; a view answers a get."""
-    return getattr(reply, "operation", Operation.GET)
+    """The exchange that a reply ends."""
+    if isinstance(reply, Result | Failure):
+        return reply.operation
+    return Operation.DELETE if isinstance(reply, Deleted) else Operation.GET

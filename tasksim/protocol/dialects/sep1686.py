@@ -18,23 +18,29 @@ from tasksim.protocol.errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
+    InvalidCursorError,
     InvalidMessageError,
     UnknownMethodError,
 )
 from tasksim.protocol.messages import (
+    OPERATION_OF,
     Call,
     Cancel,
     Create,
     Created,
+    Delete,
+    Deleted,
     DrawAddress,
     Failure,
     Get,
     GetResult,
+    List,
     Message,
+    Question,
     Reply,
-    Request,
     RequestId,
     Result,
+    TaskPage,
     TaskView,
 )
 from tasksim.protocol.occurrences import Operation, Reason
@@ -47,6 +53,8 @@ Document = dict[str, Any]
 CALL: Final = "tools/call"
 GET: Final = "tasks/get"
 RESULT: Final = "tasks/result"
+LIST: Final = "tasks/list"
+DELETE: Final = "tasks/delete"
 CREATED: Final = "notifications/tasks/created"
 CANCELLED: Final = "notifications/cancelled"
 TASK_KEY: Final = "modelcontextprotocol.io/task"
@@ -57,15 +65,21 @@ DRAW_KEY: Final = "tasksim/draw"
 CAPABILITIES: Final[Document] = {"tasks": {"requests": {"tools": {"call": True}}}}
 
 ORDINAL_END: Final = 1 << 31
+CURSOR_LENGTH_MAX: Final = 1024  # characters
 TASK_ID_LENGTH_MAX: Final = 1024  # characters
 KEEP_ALIVE_MS_MAX: Final = 1 << 42  # 139 years
+METHOD_OF: Final[dict[type[Get | GetResult | Delete], str]] = {
+    Get: GET,
+    GetResult: RESULT,
+    Delete: DELETE,
+}
 _STATUS_OF: Final = {status.name.lower(): status for status in Status}
 
 
 def is_task_request(document: Mapping[str, Any]) -> bool:
     """Whether a request is about tasks: augmented, or one of the tasks/* methods."""
     method = document.get("method")
-    if method in (GET, RESULT):  # a peer may send what no set can hold
+    if method in (GET, RESULT, LIST, DELETE):  # a peer may send what no set can hold
         return True
     return TASK_KEY in _meta_of(document.get("params"))
 
@@ -84,24 +98,18 @@ class Codec:
             case Created():
                 params: Document = {"_meta": _related(message.task_id)}
                 return {"jsonrpc": "2.0", "method": CREATED, "params": params}
-            case Create():
-                return self._encode_create(message)
             case Cancel():
                 meta = {**_related(message.task_id), **_drawn(message.draw, message.attempt)}
                 params = {"requestId": message.request_id, "_meta": meta}
                 return {"jsonrpc": "2.0", "method": CANCELLED, "params": params}
-            case Get() | GetResult():
-                method = GET if isinstance(message, Get) else RESULT
-                meta = {**_related(message.task_id), **_drawn(message.draw, message.attempt)}
-                params = {"taskId": message.task_id, "_meta": meta}
-                return _request(message.request_id, method, params)
-            case TaskView():
-                return _answer(message.request_id, _view(message))
-            case Result():
-                meta = {**_meta_of(message.payload), **_related(message.task_id)}
-                return _answer(message.request_id, {**message.payload, "_meta": meta})
+            case Create():
+                return self._encode_create(message)
+            case Get() | GetResult() | Delete() | List():
+                return _encode_question(message)
             case Failure():
                 return self._encode_failure(message)
+            case _:
+                return _answer(message.request_id, _result_of(message))
 
     def _encode_create(self, message: Create) -> Document:
         task: Document = {"taskId": message.task_id}
@@ -128,17 +136,21 @@ class Codec:
 
     # Inwards.
 
-    def decode_request(self, document: Mapping[str, Any]) -> Request:
+    def decode_request(self, document: Mapping[str, Any]) -> Question:
         """Request about a task; InvalidMessageError or UnknownMethodError when it is none."""
         request_id = _request_id(document)
         method = document.get("method")
         params = _object(document.get("params", {}), "params")
         if method == CALL:
             return _decode_create(request_id, params)
-        if method not in (GET, RESULT):
+        if method == LIST:
+            return List(request_id=request_id, cursor=_cursor(params))
+        if method not in (GET, RESULT, DELETE):
             raise UnknownMethodError(f"Method not found: {method}")
         draw, attempt = _draw(_meta_of(params))
-        kind = Get if method == GET else GetResult
+        kind: type[Get | GetResult | Delete] = Get
+        if method != GET:
+            kind = GetResult if method == RESULT else Delete
         return kind(request_id=request_id, task_id=_task_id(params), draw=draw, attempt=attempt)
 
     def decode_cancel(self, document: Mapping[str, Any]) -> Cancel | None:
@@ -166,7 +178,7 @@ class Codec:
         related = _meta_of(document.get("params")).get(RELATED_KEY)
         return Created(task_id=_task_id(_object(related, RELATED_KEY)))
 
-    def decode_reply(self, document: Mapping[str, Any], request: Request) -> Reply:
+    def decode_reply(self, document: Mapping[str, Any], request: Question) -> Reply:
         """Answer to *request*; InvalidMessageError when it has not the form of one.
 
         A successful answer to a creation is the original request's own result (N09).
@@ -176,6 +188,12 @@ class Codec:
         result = _object(document.get("result"), "result")
         if isinstance(request, Get):
             return _decode_view(result, request)
+        if isinstance(request, List):
+            return _decode_page(result, request)
+        if isinstance(request, Delete):
+            return Deleted(
+                request_id=request.request_id, task_id=request.task_id, attempt=request.attempt
+            )
         is_creation = isinstance(request, Create)
         return Result(
             request_id=request.request_id,
@@ -184,6 +202,32 @@ class Codec:
             operation=Operation.ORIGINAL if is_creation else Operation.RESULT,
             attempt=request.attempt,
         )
+
+
+def _encode_question(message: Get | GetResult | Delete | List) -> Document:
+    if isinstance(message, List):
+        page: Document = {} if message.cursor is None else {"cursor": message.cursor}
+        return _request(message.request_id, LIST, page)
+    meta = {**_related(message.task_id), **_drawn(message.draw, message.attempt)}
+    params: Document = {"taskId": message.task_id, "_meta": meta}
+    return _request(message.request_id, METHOD_OF[type(message)], params)
+
+
+def _result_of(message: TaskView | TaskPage | Deleted | Result) -> Document:
+    """What stands under ``result``; a page is about many tasks and so related to none (C6)."""
+    match message:
+        case TaskView():
+            return {**_view(message), "_meta": _related(message.task_id)}
+        case TaskPage():
+            page: Document = {"tasks": [_view(view) for view in message.tasks]}
+            if message.next_cursor is not None:
+                page["nextCursor"] = message.next_cursor
+            return page
+        case Deleted():
+            return {"_meta": _related(message.task_id)}
+        case Result():
+            meta = {**_meta_of(message.payload), **_related(message.task_id)}
+            return {**message.payload, "_meta": meta}
 
 
 def _request(request_id: RequestId, method: str, params: Document) -> Document:
@@ -204,7 +248,6 @@ def _view(message: TaskView) -> Document:
         "taskId": message.task_id,
         "status": message.status.name.lower(),
         "keepAlive": None if keep_alive_ns is None else whole_ms_down(keep_alive_ns),  # R19
-        "_meta": _related(message.task_id),
     }
     if message.poll_interval_ns is not None:
         view["pollFrequency"] = whole_ms_up(message.poll_interval_ns)
@@ -259,6 +302,31 @@ def _draw_number(number: Any, end: int = 1 << TASK_BITS) -> int:
     raise InvalidMessageError(f"{DRAW_KEY} must hold whole numbers >= 0, not {_shown(number)}")
 
 
+def _cursor(params: Mapping[str, Any]) -> str | None:
+    """A cursor as it came; whether it was issued is the receiver's question (R39)."""
+    cursor = params.get("cursor")
+    if cursor is None or (isinstance(cursor, str) and len(cursor) <= CURSOR_LENGTH_MAX):
+        return cursor
+    raise InvalidCursorError
+
+
+def _decode_page(result: Mapping[str, Any], request: List) -> TaskPage:
+    tasks, cursor = result.get("tasks"), result.get("nextCursor")
+    if not isinstance(tasks, list) or not (cursor is None or isinstance(cursor, str)):
+        raise InvalidMessageError(f"tasks is {_shown(tasks)}, nextCursor is {_shown(cursor)}")
+    views = []
+    for item in tasks:
+        view = _object(item, "a task of the list")
+        get = Get(request_id=request.request_id, task_id=_task_id(view))
+        views.append(_decode_view(view, get))
+    return TaskPage(
+        request_id=request.request_id,
+        tasks=tuple(views),
+        next_cursor=cursor,
+        attempt=request.attempt,
+    )
+
+
 def _decode_view(result: Mapping[str, Any], request: Get) -> TaskView:
     status = _STATUS_OF.get(str(result.get("status")))
     if status is None:
@@ -277,7 +345,7 @@ def _decode_view(result: Mapping[str, Any], request: Get) -> TaskView:
     )
 
 
-def _decode_failure(error: Mapping[str, Any], request: Request) -> Failure:
+def _decode_failure(error: Mapping[str, Any], request: Question) -> Failure:
     code, message = error.get("code"), str(error.get("message", ""))
     if not _is_whole(code):
         raise InvalidMessageError(f"error.code is {_shown(code)}")
@@ -290,18 +358,16 @@ def _decode_failure(error: Mapping[str, Any], request: Request) -> Failure:
         message=message,
         operation=operation,
         reason=_reason(operation, code, message),
-        task_id=request.task_id,
+        task_id=None if isinstance(request, List) else request.task_id,
         retry_after_ns=None if retry_after is None else _duration_ns(retry_after, "retryAfter"),
         attempt=request.attempt,
     )
 
 
-def _operation_failed(request: Request, code: int, *, refused: bool) -> Operation:
+def _operation_failed(request: Question, code: int, *, refused: bool) -> Operation:
     """Which exchange an error ends; a creation that was admitted fails with its work (C4)."""
-    if isinstance(request, Get):
-        return Operation.GET
-    if isinstance(request, GetResult):
-        return Operation.RESULT
+    if not isinstance(request, Create):
+        return OPERATION_OF[type(request)]
     is_refusal = refused or code != INTERNAL_ERROR
     return Operation.CREATE if is_refusal else Operation.ORIGINAL
 
@@ -316,6 +382,8 @@ def _reason(operation: Operation, code: int, message: str) -> Reason:
         return Reason.INTERNAL
     if operation is Operation.CREATE:
         return Reason.DUPLICATE if "already exists" in message else Reason.INVALID
+    if operation is Operation.LIST or "Cannot delete" in message:
+        return Reason.INVALID
     if "expired" in message:
         return Reason.EXPIRED
     if "not 'completed'" in message:

@@ -50,6 +50,8 @@ def lattice(**changes: Any) -> Scenario:
         "lost": 0.1,
         "original": "ignored",
         "cancelled": 0.0,
+        "sensitive": "false",
+        "delete": "terminal",
         "polling": "{ kind = 'fixed', interval_s = 1 }",
         **changes,
     }
@@ -72,12 +74,14 @@ cancel_after = {{ kind = "mixture", weights = [1, 1, 1], parts = [
   {{ kind = "constant", value_s = 1 }} ] }}
 [[work]]
 failed_share = 0.1
+sensitive = {sensitive}
 duration = {{ kind = "mixture", weights = [1, 1, 1], parts = [
   {{ kind = "constant", value_s = 0.25 }},
   {{ kind = "constant", value_s = 0.5 }},
   {{ kind = "constant", value_s = 1.25 }} ] }}
 [receiver]
 workers = {workers}
+delete = "{delete}"
 keep_alive = {{ default_s = 1.5 }}
 [network]
 request = {{ kind = "constant", value_s = 0.25 }}

@@ -213,13 +213,27 @@ def test_of_a_cancel_and_a_completion_at_one_instant_the_completion_counts() -> 
     assert outcome(run) is Reason.RETRIEVED
 
 
-@pytest.mark.parametrize("name", ["one worker", "cancelled, one worker", "cancelled"])
+def test_a_sensitive_task_is_forgotten_when_its_requester_has_it() -> None:
+    scenario = tiny(
+        "tasks = 1\n[arrivals]\nkind = 'constant'\nrate = 1\n[[work]]\nsensitive = true\n"
+        "duration = { kind = 'constant', value_s = 1 }\n"
+    )
+    run = simulate(scenario, level="events")
+    assert check_log(run.events) == []  # type: ignore[arg-type]
+    tasks = run.tasks
+    assert tasks.retrieved_at[0] < tasks.deleted_at[0] < tasks.closed_at[0]
+    assert tasks.expired_at[0] == NEVER
+    assert run.counts.by_operation[Operation.DELETE] == 1
+
+
+@pytest.mark.parametrize("name", ["one worker", "cancelled, one worker", "cancelled", "sensitive"])
 def test_after_the_last_expiry_nothing_is_left(name: str) -> None:
     model = Model(lattice(**LATTICES[name]), replication=0, level="tasks")
     model.run()
     receiver = model.receiver
     assert receiver._machine.resident_tasks == 0
     assert (receiver._machine._originals, receiver._machine._expiries) == ({}, [])
+    assert receiver._machine._sessions == {}
     assert (receiver._peers, receiver._workers._queue, receiver._workers._ends) == ({}, {}, {})
 
 
@@ -243,6 +257,8 @@ LATTICES = {
     "all lost": {"lost": 1.0},
     "cancelled": {"cancelled": 0.5},
     "cancelled, one worker": {"cancelled": 0.5, "workers": 1, "original": "raced"},
+    "sensitive": {"sensitive": "true", "cancelled": 0.3},
+    "sensitive, refused": {"sensitive": "true", "delete": "never"},
     "backoff": {"polling": "{ kind = 'backoff', base_s = 0.25, cap_s = 1 }"},
 }
 

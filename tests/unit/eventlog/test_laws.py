@@ -42,7 +42,16 @@ BROKEN = {
     "never received": (changed((7, None)), "no request is answered before it is received"),
     "told after expiry": (
         [*GOOD, (69, Kind.SENT, 0, GET, 2), (70, Kind.RECEIVED, 0, GET, 2, Status.COMPLETED)],
-        "no status of a task is told after its expiry",
+        "no status of a task is told after it was forgotten",
+    ),
+    "told after deletion": (
+        [
+            *GOOD[:-1],
+            (14, Kind.DELETED, 0),
+            (15, Kind.SENT, 0, GET, 2),
+            (16, Kind.RECEIVED, 0, GET, 2, Status.COMPLETED),
+        ],
+        "no status of a task is told after it was forgotten",
     ),
     "result too early": (
         [*GOOD, (3, Kind.SENT, 0, RESULT, 1), (4, Kind.RECEIVED, 0, RESULT, 1, Status.COMPLETED)],

@@ -39,6 +39,7 @@ def test_a_task_that_goes_well_is_told_in_one_row() -> None:
         "terminal_at": 8 * S,
         "status": Status.COMPLETED,
         "expired_at": 68 * S,
+        "deleted_at": NEVER,
         "heard_at": 2 * S,
         "detected_at": 11 * S,
         "detected_by": Reason.POLL,

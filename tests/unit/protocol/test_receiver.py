@@ -1,11 +1,24 @@
 """The receiver, driven by hand: what it answers, grants, forgets and reports."""
 
+from typing import Any
+
 import pytest
 
 from tasksim.policies import UNLIMITED
-from tasksim.protocol.messages import Cancel, Created, DrawAddress, Failure, Result, TaskView
+from tasksim.protocol.messages import (
+    Cancel,
+    Created,
+    Delete,
+    Deleted,
+    DrawAddress,
+    Failure,
+    List,
+    Result,
+    TaskPage,
+    TaskView,
+)
 from tasksim.protocol.occurrences import Kind, Operation, Reason
-from tasksim.protocol.receiver import Send, StartWork, StopWork
+from tasksim.protocol.receiver import Receiver, Send, StartWork, StopWork
 from tasksim.protocol.states import IllegalTransitionError, Status
 
 from .helpers import S, admit, answer, create, fetch, get, new_receiver
@@ -265,3 +278,135 @@ def test_nothing_is_remembered_of_the_requests_of_expired_tasks() -> None:
     for _ in range(10):
         receiver.on_time(S)
     assert (receiver.resident_tasks, receiver._originals, receiver._expiries) == (0, {}, [])
+
+
+# Lists.
+
+
+def walk(receiver: Receiver, session: str = "s", now: int = 0) -> list[list[str]]:
+    """Task ids of every page."""
+    pages, cursor = [], None
+    while True:
+        page = answer(receiver, List(request_id=9, cursor=cursor), now, session)
+        assert isinstance(page, TaskPage)
+        pages.append([view.task_id for view in page.tasks])
+        if page.next_cursor is None:
+            return pages
+        cursor = page.next_cursor
+
+
+def test_sixty_tasks_of_one_instant_make_pages_of_fifty_and_ten_without_a_repeat() -> None:
+    receiver, _ = new_receiver(page_size=50)
+    ids = [f"t{number}" for number in range(60)]
+    for task_id in ids:
+        admit(receiver, 0, task_id)
+    pages = walk(receiver)
+    assert [len(page) for page in pages] == [50, 10]
+    assert [task_id for page in pages for task_id in page] == ids
+
+
+def test_a_list_that_just_fits_has_no_next_page() -> None:
+    receiver, _ = new_receiver(page_size=2)
+    for task_id in ("a", "b"):
+        admit(receiver, 0, task_id)
+    assert walk(receiver) == [["a", "b"]]
+    assert walk(receiver, "nobody") == [[]]
+
+
+def test_a_cursor_survives_the_deletion_of_the_task_that_it_points_at() -> None:
+    receiver, _ = new_receiver(page_size=2, deletable=frozenset(Status))
+    for task_id in "abcd":
+        admit(receiver, 0, task_id)
+    first = answer(receiver, List(request_id=1), 0)
+    receiver.receive("s", Delete(request_id=2, task_id="b"), 0)
+    second = answer(receiver, List(request_id=3, cursor=first.next_cursor), 0)
+    assert [view.task_id for view in second.tasks] == ["c", "d"]
+
+
+@pytest.mark.parametrize("cursor", ["", "bogus", "0", "0-", "-1-", "0-0123", "\ud800", "0-\ud800"])
+def test_a_cursor_that_was_not_issued_is_refused(cursor: str) -> None:
+    receiver, _ = new_receiver(page_size=1)
+    for task_id in "ab":
+        admit(receiver, 0, task_id)
+    refusal = answer(receiver, List(request_id=1, cursor=cursor), 0)
+    assert (refusal.code, refusal.message) == (-32602, "Invalid cursor")
+
+
+def test_a_cursor_of_another_session_is_refused() -> None:
+    receiver, _ = new_receiver(page_size=1)
+    for session in "xy":
+        for task_id in "ab":
+            admit(receiver, 0, task_id, session)
+    cursor = answer(receiver, List(request_id=1), 0, "x").next_cursor
+    assert answer(receiver, List(request_id=1, cursor=cursor), 0, "y").code == -32602
+
+
+def test_a_list_shows_what_a_get_would_find_and_nobody_elses() -> None:
+    receiver, _ = new_receiver(keep_alive_default_ns=S)
+    for session, task_id in (("x", "old"), ("x", "new"), ("y", "other")):
+        admit(receiver, 0, task_id, session)
+    receiver.work_succeeded(("x", "old"), PAYLOAD, 0)
+    assert walk(receiver, "x", S - 1) == [["old", "new"]]
+    assert walk(receiver, "x", S) == [["new"]]  # expired, though not yet swept
+
+
+# Deletes.
+
+
+def delete(task_id: str = "t") -> Delete:
+    return Delete(request_id=8, task_id=task_id)
+
+
+def test_a_deleted_task_is_gone_from_everything() -> None:
+    receiver, log = new_receiver()
+    receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 1)
+    assert answer(receiver, delete(), 2) == Deleted(request_id=8, task_id="t")
+    for message in (get(), fetch(), delete()):
+        assert answer(receiver, message, 3).message == "Failed to retrieve task: Task not found"
+    assert walk(receiver, now=3) == [[]]
+    assert (receiver.resident_tasks, receiver.next_deadline, receiver._sessions) == (0, None, {})
+    assert log[-5][1] == Kind.DELETED
+
+
+def test_a_task_that_has_not_ended_is_not_deleted_by_default() -> None:
+    receiver, _ = new_receiver()
+    receiver.work_started(admit(receiver, 0).key, 0)
+    refusal = answer(receiver, delete(), 1)
+    assert (refusal.code, refusal.message) == (
+        -32602,
+        "Cannot delete task: Task status is 'working'",
+    )
+    assert answer(receiver, get(), 1).status is Status.WORKING
+
+
+def test_where_deletion_is_always_allowed_work_is_stopped() -> None:
+    receiver, _ = new_receiver(deletable=frozenset(Status))
+    key = admit(receiver, 0).key
+    outputs = receiver.receive("s", delete(), 1)
+    assert outputs[1:] == [StopWork(key)]
+
+
+@pytest.mark.parametrize(("deletable", "code"), [(frozenset(), -32602), (None, -32601)])
+def test_deletion_may_be_refused_or_unsupported(deletable: Any, code: int) -> None:
+    receiver, _ = new_receiver(deletable=deletable)
+    receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 0)
+    assert answer(receiver, delete(), 1).code == code
+    assert receiver.resident_tasks == 1
+
+
+def test_the_id_of_a_deleted_task_is_not_free_while_its_tombstone_lives() -> None:
+    receiver, _ = new_receiver()
+    receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 0)
+    answer(receiver, delete(), 1)
+    assert answer(receiver, create(), 2).reason is Reason.DUPLICATE
+
+
+def test_the_expiry_of_a_deleted_task_does_not_come() -> None:
+    receiver, log = new_receiver(keep_alive_default_ns=S)
+    for task_id in "ab":
+        receiver.work_succeeded(admit(receiver, 0, task_id).key, PAYLOAD, 0)
+    answer(receiver, delete("a"), 0)
+    receiver.on_time(S)
+    receiver.on_time(S)
+    assert log.kinds().count(Kind.EXPIRED) == 1
+    assert receiver.resident_tasks == 0

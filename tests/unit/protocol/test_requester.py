@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 
 from tasksim.policies import polling
-from tasksim.protocol.messages import Cancel, Create, Failure, Get, GetResult, Result, TaskView
+from tasksim.protocol.messages import (
+    Cancel,
+    Create,
+    Delete,
+    Deleted,
+    Failure,
+    Get,
+    GetResult,
+    Result,
+    TaskView,
+)
 from tasksim.protocol.occurrences import Kind, Operation, Reason
 from tasksim.protocol.requester import Fate, Requester
 from tasksim.protocol.states import Status
@@ -405,3 +415,41 @@ def test_a_cancel_may_come_before_the_notification() -> None:
     (request,) = machine.on_time(1 * S)
     assert isinstance(request, Cancel)
     assert machine.next_deadline == (10 * S, Tie.CREATED_TIMEOUT)
+
+
+def deleting() -> tuple[Requester, Any]:
+    machine, log = new_requester()
+    machine = Requester(
+        task_id="t", number=0, rules=machine._rules, observe=log, call=machine._call, deletes=True
+    )
+    machine.start(0)
+    machine.on_created(0)
+    machine.on_time(5 * S)
+    return machine, log
+
+
+def test_a_sensitive_task_is_deleted_as_soon_as_its_result_is_there() -> None:
+    machine, log = deleting()
+    machine.on_reply(view(Status.COMPLETED), 5 * S)
+    (request,) = machine.on_reply(DONE, 6 * S)
+    assert isinstance(request, Delete)
+    assert not machine.done
+    machine.on_reply(Deleted(request_id=0, task_id="t"), 7 * S)
+    assert machine.done
+    assert log[-1][6] == Reason.RETRIEVED
+
+
+@pytest.mark.parametrize("how", ["refused", "silent", "broken"])
+def test_a_delete_that_does_not_work_leaves_the_task_to_its_retention(how: str) -> None:
+    machine, log = deleting()
+    (request,) = machine.on_reply(view(Status.FAILED), 5 * S)
+    assert isinstance(request, Delete)
+    if how == "refused":
+        machine.on_reply(failure(Reason.INVALID, Operation.DELETE), 6 * S)
+    elif how == "broken":
+        machine.on_no_answer(Operation.DELETE, 0, 6 * S)
+    else:
+        assert machine.next_deadline == (65 * S, Tie.REQUEST_TIMEOUT)
+        machine.on_time(65 * S)
+    assert machine.done
+    assert log[-1][6] == Reason.FAILED

@@ -5,17 +5,21 @@ from typing import Any
 import pytest
 
 from tasksim.protocol.dialects.sep1686 import Codec, is_task_request
-from tasksim.protocol.errors import InvalidMessageError, UnknownMethodError
+from tasksim.protocol.errors import InvalidCursorError, InvalidMessageError, UnknownMethodError
 from tasksim.protocol.messages import (
     Call,
     Cancel,
     Create,
     Created,
+    Delete,
+    Deleted,
     DrawAddress,
     Failure,
     Get,
     GetResult,
+    List,
     Result,
+    TaskPage,
     TaskView,
 )
 from tasksim.protocol.occurrences import Operation, Reason
@@ -118,6 +122,69 @@ EXAMPLES: list[tuple[str, Any, dict[str, Any]]] = [
             "method": "notifications/tasks/created",
             "params": {"_meta": RELATED},
         },
+    ),
+    (
+        "3.5 list",
+        List(request_id=5, cursor="optional-cursor-value"),
+        {
+            "jsonrpc": "2.0",
+            "id": 5,
+            "method": "tasks/list",
+            "params": {"cursor": "optional-cursor-value"},
+        },
+    ),
+    (
+        "3.5 list, the answer",
+        TaskPage(
+            request_id=5,
+            tasks=(
+                TaskView(
+                    request_id=5,
+                    task_id=ID,
+                    status=Status.WORKING,
+                    keep_alive_ns=30_000 * MS,
+                    poll_interval_ns=5_000 * MS,
+                ),
+                TaskView(
+                    request_id=5,
+                    task_id="abc123-def456-ghi789",
+                    status=Status.COMPLETED,
+                    keep_alive_ns=60_000 * MS,
+                ),
+            ),
+            next_cursor="next-page-cursor",
+        ),
+        {
+            "jsonrpc": "2.0",
+            "id": 5,
+            "result": {
+                "tasks": [
+                    {
+                        "taskId": ID,
+                        "status": "working",
+                        "keepAlive": 30000,
+                        "pollFrequency": 5000,
+                    },
+                    {"taskId": "abc123-def456-ghi789", "status": "completed", "keepAlive": 60000},
+                ],
+                "nextCursor": "next-page-cursor",
+            },
+        },
+    ),
+    (
+        "3.6 delete",
+        Delete(request_id=6, task_id=ID),
+        {
+            "jsonrpc": "2.0",
+            "id": 6,
+            "method": "tasks/delete",
+            "params": {"taskId": ID, "_meta": RELATED},
+        },
+    ),
+    (
+        "3.6 delete, the answer",
+        Deleted(request_id=6, task_id=ID),
+        {"jsonrpc": "2.0", "id": 6, "result": {"_meta": RELATED}},
     ),
     (
         "7.1 not found",
@@ -342,3 +409,30 @@ def test_a_malformed_cancel_is_refused(params: Any) -> None:
     document = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
     with pytest.raises(InvalidMessageError):
         CODEC.decode_cancel(document)
+
+
+@pytest.mark.parametrize(
+    "message", [List(request_id=1), List(request_id=1, cursor=""), Delete(request_id=1, task_id=ID)]
+)
+def test_lists_and_deletes_survive_the_wire(message: List | Delete) -> None:
+    assert CODEC.decode_request(CODEC.encode(message)) == message
+
+
+def test_a_page_survives_the_wire_and_ends_without_a_cursor() -> None:
+    view = TaskView(request_id=1, task_id=ID, status=Status.FAILED, keep_alive_ns=None, error="x")
+    page = TaskPage(request_id=1, tasks=(view,))
+    document = CODEC.encode(page)
+    assert "nextCursor" not in document["result"]
+    assert CODEC.decode_reply(document, List(request_id=1)) == page
+
+
+@pytest.mark.parametrize("cursor", [5, {}, True, "x" * 1025])
+def test_a_cursor_that_cannot_have_been_issued_is_invalid(cursor: Any) -> None:
+    with pytest.raises(InvalidCursorError):
+        CODEC.decode_request(envelope({"cursor": cursor}, "tasks/list"))
+
+
+@pytest.mark.parametrize("result", [{}, {"tasks": 3}, {"tasks": [3]}, {"tasks": [{"taskId": 1}]}])
+def test_a_page_without_the_form_of_one_is_refused(result: Any) -> None:
+    with pytest.raises(InvalidMessageError):
+        CODEC.decode_reply({"id": 1, "result": result}, List(request_id=1))

@@ -99,8 +99,8 @@ keep_alive = { max_s = inf }
         "f.toml:20: network.reply: must be a table, not 4",
         "f.toml:23: receiver.queue: must be 'unbounded', not 'x'",
         (
-            "f.toml:24: receiver.rate_limits: is not a key here; there are dialect, keep_alive, "
-            "poll_frequency, queue, tombstones, workers"
+            "f.toml:24: receiver.rate_limits: is not a key here; there are delete, dialect, "
+            "keep_alive, page_size, poll_frequency, queue, tombstones, workers"
         ),
         "f.toml:25: receiver.workers: must be a whole number, not 2.5",
         "f.toml:26: receiver.keep_alive.max_s: must be a finite number, not inf",
