@@ -23,6 +23,7 @@ def add_to(subparsers: Any) -> None:
 def act(args: argparse.Namespace) -> int:
     """Simulate, judge by the laws, print, write."""
     from tasksim.metrics.summary import summarise  # noqa: PLC0415
+    from tasksim.metrics.verdicts import verdicts  # noqa: PLC0415
     from tasksim.planning.provenance import provenance  # noqa: PLC0415
     from tasksim.planning.replicate import replicate  # noqa: PLC0415
     from tasksim.report import results  # noqa: PLC0415
@@ -39,8 +40,11 @@ def act(args: argparse.Namespace) -> int:
         return 130
     results.require_lawful(done.runs)
     summary, origin = summarise(done.runs, scenario), provenance(scenario, done.runs)
+    judged = verdicts(summary, scenario.objectives)
     if args.format == "json":
-        print(json.dumps({**summary.as_dict(), "provenance": origin}, indent=2))
+        objectives = [verdict.as_dict() for verdict in judged]
+        answer = {**summary.as_dict(), "objectives": objectives, "provenance": origin}
+        print(json.dumps(answer, indent=2))
     else:
         print(text_answer(summary, scenario, origin))
     sys.stdout.flush()
@@ -51,4 +55,4 @@ def act(args: argparse.Namespace) -> int:
         kept = f"{len(done.runs)} of {done.asked} replications"
         print(f"interrupted: the answer is from {kept}", file=sys.stderr)
         return 130
-    return 0
+    return 1 if any(verdict.judgement == "missed" for verdict in judged) else 0

@@ -45,6 +45,11 @@ def read_tasks(path: Path) -> TaskTable:
     return TaskTable(**_read(path, "tasks", TASK_TYPES))
 
 
+def read_any(path: Path) -> EventLog | TaskTable:
+    """Whatever log a file holds; LogError when it holds none."""
+    return read_tasks(path) if _about(path)["what"] == "tasks" else read_log(path)
+
+
 def _write(
     path: Path, columns: Mapping[str, Column], what: str, provenance: Mapping[str, Any]
 ) -> None:
@@ -75,25 +80,33 @@ def _named(column: Column, name: str) -> Any:
 
 def _read(path: Path, what: str, types: Mapping[str, str]) -> dict[str, Column]:
     import pyarrow.parquet as pq  # noqa: PLC0415
-    from pyarrow.lib import ArrowException  # noqa: PLC0415
 
-    try:
-        table = pq.read_table(path)
-    except (OSError, ArrowException) as fault:
-        raise LogError(f"{path}: cannot be read: {fault}") from fault
-    metadata = table.schema.metadata or {}
-    if METADATA_KEY not in metadata:
-        raise LogError(f"{path}: is not a log of tasksim")
-    about = json.loads(metadata[METADATA_KEY])
+    about = _about(path)
     if (about["version"], about["what"]) != (VERSION, what):
         found = f"{about['what']} in version {about['version']}"
         raise LogError(f"{path}: holds {found}, not {what} in version {VERSION}")
+    table = pq.read_table(path)
     return {
         name: _codes(table.column(name), name)
         if name in CODES
         else table.column(name).to_numpy().astype(dtype)
         for name, dtype in types.items()
     }
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What a file says that it holds."""
+    import pyarrow.parquet as pq  # noqa: PLC0415
+    from pyarrow.lib import ArrowException  # noqa: PLC0415
+
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except (OSError, ArrowException) as fault:
+        raise LogError(f"{path}: cannot be read: {fault}") from fault
+    if METADATA_KEY not in metadata:
+        raise LogError(f"{path}: is not a log of tasksim")
+    about: dict[str, Any] = json.loads(metadata[METADATA_KEY])
+    return about
 
 
 def _codes(column: Any, name: str) -> Column:

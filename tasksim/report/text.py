@@ -5,10 +5,12 @@ Rule: at most 100 columns, no markup: it must read well in a terminal and in a l
 
 import math
 import textwrap
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tasksim.metrics.estimators import Estimate
 from tasksim.metrics.summary import Summary
+from tasksim.metrics.verdicts import Verdict, verdicts
 from tasksim.scenario.model import Scenario
 
 WIDTH: Final = 100
@@ -31,10 +33,12 @@ ROWS: Final = (
 
 def text_answer(summary: Summary, scenario: Scenario, origin: dict[str, Any]) -> str:
     """The whole answer."""
+    judged = objective_lines(verdicts(summary, scenario.objectives))
     parts = [
         scenario.title or "(no title)",
         "",
         *sentences(summary, scenario),
+        *judged,
         "",
         *table(summary),
         "",
@@ -96,6 +100,17 @@ def table(summary: Summary) -> list[str]:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def objective_lines(found: Sequence[Verdict]) -> list[str]:
+    """One line an objective: what was asked, what came out, the verdict."""
+    lines = []
+    for verdict in found:
+        limits = (("<=", verdict.objective.max), (">=", verdict.objective.min))
+        asked = " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
+        shown = _cell(verdict.estimate)
+        lines.append(f"objective {verdict.metric} {asked}: {shown} {verdict.judgement.upper()}")
     return lines
 
 

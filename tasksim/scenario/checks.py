@@ -10,7 +10,9 @@ from typing import Final
 
 from tasksim.scenario.distributions import Law, LawError
 from tasksim.scenario.model import BackoffPolling, Columns, Poisson, Scenario, Trace
+from tasksim.scenario.objectives import METRICS
 from tasksim.scenario.places import Path
+from tasksim.scenario.problems import suggestion
 from tasksim.scenario.quantiles import LawTables
 from tasksim.scenario.traces import TraceError, read_trace
 from tasksim.scenario.variates import LONGEST_NS
@@ -66,6 +68,16 @@ def cancels_have_an_instant(scenario: Scenario) -> Iterator[Problem]:
         if population.cancel_share > 0 and population.cancel_after is None:
             yield path, "is missing: how long after its creation is a task cancelled?"
         yield from _drawn(path, population.cancel_after)
+
+
+def objectives_are_metrics(scenario: Scenario) -> Iterator[Problem]:
+    """An objective names what an answer has."""
+    for name in scenario.objectives:
+        path = ("objectives", name)
+        if name not in METRICS:
+            yield path, f"is no metric{suggestion(name, METRICS)}"
+        elif name == "utilization" and scenario.receiver.workers is None:
+            yield path, "needs receiver.workers: as many as needed are never all busy"
 
 
 def durations_are_given_once(scenario: Scenario) -> Iterator[Problem]:
@@ -128,6 +140,7 @@ CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (names_differ, frozenset({"requesters", "work"})),
     (backoff_grows, frozenset({"requesters"})),
     (cancels_have_an_instant, frozenset({"requesters"})),
+    (objectives_are_metrics, frozenset({"objectives", "receiver"})),
     (durations_are_given_once, frozenset({"arrivals", "work"})),
     (trace_is_usable, frozenset({"arrivals"})),
     (arrivals_are_within_reach, frozenset({"arrivals"})),

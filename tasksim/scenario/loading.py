@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -21,8 +21,8 @@ from tasksim.scenario.checks import CHECKS, Problem
 from tasksim.scenario.model import Scenario
 from tasksim.scenario.overrides import apply
 from tasksim.scenario.places import outline_of
-from tasksim.scenario.problems import InputError
-from tasksim.scenario.wording import problems_of, shown_path, suggestion
+from tasksim.scenario.problems import InputError, suggestion
+from tasksim.scenario.wording import problems_of, shown_path
 
 STAND_IN: Final = {"kind": "constant", "rate": 1.0}  # for arrivals that are faulty themselves
 
@@ -176,6 +176,10 @@ def _plain(value: Any, shown: Callable[[Path], str], *, skip_defaults: bool = Fa
         return [_plain(item, shown, skip_defaults=skip_defaults) for item in value]
     if isinstance(value, Path):
         return shown(value)
+    if isinstance(value, Mapping):
+        return {
+            key: _plain(item, shown, skip_defaults=skip_defaults) for key, item in value.items()
+        }
     if not dataclasses.is_dataclass(value):
         return value
     table = {}

@@ -5,6 +5,7 @@ Rule 2: what a field may hold stands in its type; what several fields must satis
 in ``checks``. An object of these classes that came out of ``loading`` can be run.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -13,6 +14,7 @@ from annotated_types import Ge, Gt, Le, Len, Lt
 from pydantic import Discriminator
 
 from tasksim.scenario.distributions import FORBID, Law
+from tasksim.scenario.objectives import Objective
 
 Positive = Annotated[float, Gt(0)]
 NotNegative = Annotated[float, Ge(0)]
@@ -211,3 +213,4 @@ class Scenario:
     receiver: ReceiverSettings = field(default_factory=ReceiverSettings)
     network: Network = field(default_factory=Network)
     faults: Faults = field(default_factory=Faults)
+    objectives: Mapping[str, Objective] = field(default_factory=dict)

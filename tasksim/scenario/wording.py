@@ -4,15 +4,14 @@ Rule: nothing of the validating library's terms reaches a user.
 """
 
 import dataclasses
-import difflib
 import types
 import typing
-from collections.abc import Iterable
 from typing import Any, Final
 
 from tasksim.scenario.checks import Problem
 from tasksim.scenario.model import Scenario
 from tasksim.scenario.places import Path
+from tasksim.scenario.problems import suggestion
 
 # What a value must be, by the validator's name for the fault.
 WANTED: Final = {
@@ -72,15 +71,6 @@ def problem_of(error: Any, document: dict[str, Any]) -> Problem:
     wanted = WANTED.get(kind)
     message = error["msg"] if wanted is None else wanted.format(**context)
     return path, f"{message}, not {_found(error['input'])}"
-
-
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """A hint at the nearest known word, or all of them when none is near."""
-    names = sorted(known)
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean {near[0]}?"
-    return f"; there are {', '.join(names)}" if names else ""
 
 
 def shown_path(path: Path, document: dict[str, Any]) -> str:

@@ -189,3 +189,44 @@ def test_heavy_packages_load_on_use() -> None:
         [sys.executable, "-c", script % heavy], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+OBJECTIVES = '--set=objectives={{"detection_delay_s.mean" = {{ max = {} }}}}'
+
+
+@pytest.mark.parametrize(("limit", "status", "word"), [(3, 0, "MET"), (1, 1, "MISSED")])
+def test_objectives_decide_the_exit_code(capsys: Any, limit: int, status: int, word: str) -> None:
+    found, out, _ = run(capsys, "run", "minimal", "--replications", "3", OBJECTIVES.format(limit))
+    assert found == status
+    assert f"objective detection_delay_s.mean <= {limit}: " in out
+    assert f" {word}\n" in out
+
+
+def test_an_objective_that_is_no_metric_is_refused(capsys: Any) -> None:
+    status, _, err = run(capsys, "run", "minimal", "--set", 'objectives={"polls.mean" = {max = 1}}')
+    assert status == 2
+    assert "objectives.polls.mean: is no metric; did you mean" in err
+
+
+def test_a_sound_log_is_verified_and_a_broken_one_is_told(capsys: Any, tmp_path: Path) -> None:
+    import dataclasses
+
+    from tasksim.eventlog.store import read_log, write_log
+
+    run(capsys, "run", "minimal", "--set", "tasks=50", "--level", "events", "--out", str(tmp_path))
+    for name, what in (("events", "events"), ("tasks", "tasks")):
+        status, out, _ = run(capsys, "verify", str(tmp_path / f"{name}.parquet"))
+        assert status == 0
+        assert f"{what}: every law holds" in out
+    log = read_log(tmp_path / "events.parquet")
+    spoiled = dataclasses.replace(log, at=log.at[::-1].copy())
+    write_log(tmp_path / "bad.parquet", spoiled, provenance={})
+    status, out, _ = run(capsys, "verify", str(tmp_path / "bad.parquet"), "--format", "json")
+    assert status == 1
+    assert json.loads(out)["broken"]
+
+
+def test_verifying_what_is_no_log_is_bad_input(capsys: Any, tmp_path: Path) -> None:
+    status, _, err = run(capsys, "verify", str(tmp_path / "nowhere.parquet"))
+    assert status == 2
+    assert "cannot be read" in err
