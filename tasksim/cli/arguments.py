@@ -19,7 +19,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
 def add_replication(parser: argparse.ArgumentParser) -> None:
     """Which replication's draws a live run uses."""
     parser.add_argument(
-        "--replication", type=_not_negative, default=0, metavar="R", help="whose draws to use"
+        "--replication", type=not_negative, default=0, metavar="R", help="whose draws to use"
     )
 
 
@@ -38,7 +38,8 @@ def positive(text: str) -> int:
     return _whole(text, 1)
 
 
-def _not_negative(text: str) -> int:
+def not_negative(text: str) -> int:
+    """A whole number from 0 on."""
     return _whole(text, 0)
 
 

@@ -230,3 +230,13 @@ def test_verifying_what_is_no_log_is_bad_input(capsys: Any, tmp_path: Path) -> N
     status, _, err = run(capsys, "verify", str(tmp_path / "nowhere.parquet"))
     assert status == 2
     assert "cannot be read" in err
+
+
+def test_one_tasks_messages_are_drawn(capsys: Any) -> None:
+    status, out, _ = run(capsys, "trace", "minimal", "--set", "tasks=3", "--task", "2")
+    assert status == 0
+    assert out.startswith("sequenceDiagram")
+    assert "closed (retrieved)" in out
+    status, out, err = run(capsys, "trace", "minimal", "--set", "tasks=3", "--task", "3")
+    assert (status, out) == (2, "")
+    assert err == "--task 3: there are tasks 0 to 2\n"

@@ -242,7 +242,7 @@ def test_after_the_last_expiry_nothing_is_left(name: str) -> None:
 
 @pytest.mark.parametrize("name", catalogue_names())
 def test_every_scenario_of_the_catalogue_keeps_the_laws(name: str) -> None:
-    scenario = load(name, ["tasks=600"])
+    scenario = load(name, ["tasks=150"])
     run = simulate(scenario, level="events")
     assert run.events is not None
     assert check_log(run.events) == []
@@ -276,7 +276,7 @@ def test_ties_are_decided_by_rank_alone(changes: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", catalogue_names())
 def test_levels_see_the_same_tasks(name: str) -> None:
-    scenario = load(name, ["tasks=300"])
+    scenario = load(name, ["tasks=60"])
     events, tasks = (simulate(scenario, level=level) for level in ("events", "tasks"))
     assert log_digest(events.tasks.columns()) == log_digest(tasks.tasks.columns())
     assert events.counts.by_operation == tasks.counts.by_operation
