@@ -312,11 +312,11 @@ def _range(low_s: float, high_s: float | None) -> str:
 
 
 def _mean_of_tail(tail: Sequence[int]) -> float:
-    """Contribution of one tail to the mean; its first octave stands for all beyond it too."""
+    """Contribution of one tail to the mean; its outermost node stands for all beyond it too."""
     nodes = np.array(tail, dtype=np.float64)
     cell_share = np.repeat(2.0 ** np.arange(-OCTAVES - 1, -1), CELLS) / CELLS
-    cell_share[:CELLS] *= 2.0
-    return float(np.sum(cell_share * (nodes[:-1] + nodes[1:]) / 2.0))
+    inner = float(np.sum(cell_share * (nodes[:-1] + nodes[1:]) / 2.0))
+    return inner + FAR_TAIL * float(nodes[0])
 
 
 def sample_of(law: Empirical) -> list[int]:
