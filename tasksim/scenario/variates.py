@@ -11,9 +11,9 @@ Rule 2: a law is its *place* in the array. What stands there:
 
 A tail holds the quantiles at probabilities 2**-49 ... 1/2: 48 octaves of 128 cells, and the end.
 The word's distance to the nearer end of its range picks octave and cell by its leading bits; the
-next 31 bits interpolate. Beyond 2**-49 a tail stays at its outermost quantile, so a variate never falls as its word grows.
-Against the exact laws the
-mean is right to 6e-6, relatively, and quantiles to 6e-6 (measured in the tests).
+next 31 bits interpolate. Beyond 2**-49 a tail stays at its outermost quantile, so a variate never
+falls as its word grows. Against the exact laws means and quantiles are right to 8e-6, relatively
+(asserted law by law in the tests).
 """
 
 from collections.abc import Sequence
