@@ -3,11 +3,15 @@
 Rule 1: open model. Arrivals start whatever the receiver does; who is late is logged as late.
 Rule 2: the exact record is our own log; Locust's statistics (rounded to two digits) are fed so
 that its console, files and web page stay useful.
+Rule 3: whatever ends a run early is told on stderr and by the exit code: 1 our own fault, 2 bad
+input, 3 the target failed.
 """
 
 import gc
 import json
+import sys
 import time
+import traceback
 import uuid
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +25,9 @@ from tasksim.eventlog.recorder import EventRecorder
 from tasksim.eventlog.store import write_log
 from tasksim.live.client import Client, Target, TransportError
 from tasksim.live.driver import Surroundings, TaskDriver
+from tasksim.live.logs import require_place
 from tasksim.scenario.loading import load, scenario_digest
+from tasksim.scenario.problems import InputError
 from tasksim.scenario.rules import requester_rules
 from tasksim.scenario.workload import TaskPlan, Workload
 from tasksim.units import NS_PER_S, ms_from_ns
@@ -34,24 +40,38 @@ SESSION_HEADER: Final = "Mcp-Session-Id"
 VERSION_HEADER: Final = {"MCP-Protocol-Version": "2025-11-25"}
 
 
+class TaskBrokeError(Exception):
+    """A task's driver ended by a fault of its own."""
+
+
 class ScenarioDriver(User):
     """All requesters of a scenario in one greenlet each; one such user a process."""
 
     wait_time = constant(0)
+    fixed_count = 1  # whatever -u says: a second one would be the same requesters again
 
     @task
     def drive(self) -> None:
         """Run the scenario once, write the log, stop Locust."""
         try:
             self._drive()
+        except InputError as fault:
+            self._give_up(str(fault), 2)
         except TransportError as fault:
-            print(f"target {self.host}: {fault}", flush=True)
-            self.environment.process_exit_code = 3
+            self._give_up(f"target {self.host}: {fault}", 3)
+        except Exception:  # noqa: BLE001 - Locust, told to quit, would not tell of it
+            self._give_up(traceback.format_exc(), 1)
         finally:
             self.environment.runner.quit()
 
+    def _give_up(self, why: str, exit_code: int) -> None:
+        print(why, file=sys.stderr, flush=True)
+        self.environment.process_exit_code = exit_code
+
     def _drive(self) -> None:
         options = self.environment.parsed_options
+        if options.log is not None:
+            require_place(Path(options.log))
         scenario = load(options.scenario, options.set or [])
         workload = Workload(scenario, options.replication)
         plans = list(workload.tasks())
@@ -99,16 +119,22 @@ class ScenarioDriver(User):
 
 
 def arrive(plans: list[TaskPlan], sessions: dict[int, Any], around: Surroundings) -> None:
-    """Start each task at its instant, in a greenlet of its own; until all are through."""
-    tasks = Group()
+    """Start each task at its instant, in a greenlet of its own; until all are through.
+
+    TaskBrokeError, in the end, when a driver broke: the others are not its victims.
+    """
+    tasks, broken = Group(), list[Any]()
     try:
         for plan in plans:
             delay_s = wait_s(around.epoch_ns + plan.arrival_at, time.monotonic_ns())
             gevent.sleep(delay_s)
-            tasks.spawn(TaskDriver(plan, sessions[plan.requester], around).run)
+            driver = tasks.spawn(TaskDriver(plan, sessions[plan.requester], around).run)
+            driver.link_exception(broken.append)
         tasks.join()
     finally:
         tasks.kill()
+    if broken:
+        raise TaskBrokeError(f"{len(broken)} of {len(plans)} tasks broke") from broken[0].exception
 
 
 def open_session(client: Client) -> dict[str, str]:

@@ -26,6 +26,7 @@ def act(args: argparse.Namespace) -> int:
     """Drive, print what the requesters saw."""
     from tasksim.live.client import Target  # noqa: PLC0415
     from tasksim.live.launch import TargetFailedError  # noqa: PLC0415
+    from tasksim.live.logs import require_place  # noqa: PLC0415
     from tasksim.planning.compare_live import live_run_s  # noqa: PLC0415
     from tasksim.planning.drive import drive  # noqa: PLC0415
     from tasksim.report.text import text_answer  # noqa: PLC0415
@@ -33,6 +34,8 @@ def act(args: argparse.Namespace) -> int:
 
     scenario = load(args.scenario, args.set)
     Target.of(args.target)
+    if args.log is not None:
+        require_place(args.log)
     with tempfile.TemporaryDirectory(prefix="tasksim-") as folder:
         try:
             with waiting(f"a live run of about {live_run_s(scenario, args.replication):.0f} s"):

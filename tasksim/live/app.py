@@ -8,10 +8,10 @@ Source: MCP 2025-11-25, transports; sessions by ``Mcp-Session-Id``. No GET strea
 the transport allows (405).
 """
 
+import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -21,10 +21,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from tasksim.live.service import RESULT, TOOL, Admission, TaskService
+from tasksim.live.service import FAILURE_TEXT, OUTCOMES, RESULT, TOOL, Admission, TaskService
 from tasksim.live.sse import MEDIA_TYPE, event_of
 from tasksim.protocol.dialects.sep1686 import CAPABILITIES, Codec, is_task_request
 from tasksim.protocol.errors import (
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     PARSE_ERROR,
@@ -45,7 +46,7 @@ TOOL_SCHEMA: Final[dict[str, Any]] = {
         "type": "object",
         "properties": {
             "duration_ms": {"type": "number", "minimum": 0},
-            "outcome": {"enum": ["ok", "failure"]},
+            "outcome": {"enum": list(OUTCOMES)},
         },
     },
 }
@@ -61,22 +62,17 @@ class HttpError(Exception):
         self.code = code
 
 
-def make_app(service: TaskService, *, on_stop: Callable[[], None] = lambda: None) -> Starlette:
-    """ASGI application of a receiver; *on_stop* runs when the server shuts down."""
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
-        on_stop()
-
-    make_lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]] = lifespan
-    endpoint = Endpoint(service)
-    routes = [Route("/mcp", endpoint, methods=["POST", "GET", "DELETE"])]
-    return Starlette(routes=routes, lifespan=make_lifespan)
+def make_app(service: TaskService) -> Starlette:
+    """ASGI application of a receiver."""
+    routes = [Route("/mcp", Endpoint(service), methods=["POST", "GET", "DELETE"])]
+    return Starlette(routes=routes)
 
 
 class EventStream:
-    """An answer as a stream: the notification now, the original response at completion."""
+    """An answer as a stream: the notification now, the original response at completion.
+
+    A stream that closes before completion ends without it.
+    """
 
     def __init__(self, codec: Codec, admission: Admission) -> None:
         self._codec = codec
@@ -89,9 +85,16 @@ class EventStream:
         created = self._admission.created
         first = b"" if created is None else event_of(self._codec.encode(created))
         await send({"type": "http.response.body", "body": first, "more_body": True})
-        original = await self._admission.original
+        original = await self._original()
         last = b"" if original is None else event_of(self._codec.encode(original))
         await send({"type": "http.response.body", "body": last, "more_body": False})
+
+    async def _original(self) -> Reply | None:
+        waiter, limit_s = self._admission.original, self._admission.stream_s
+        if limit_s is None:
+            return await waiter
+        await asyncio.wait({waiter}, timeout=limit_s)
+        return waiter.result() if waiter.done() else None
 
 
 class Endpoint:
@@ -123,9 +126,11 @@ class Endpoint:
     async def _post(self, request: HttpRequest) -> Response | EventStream:
         document = await _document_of(request)
         request_id = document.get("id")
-        if document.get("method") == "initialize":
+        if document.get("method") == "initialize" and request_id is not None:
             return self._open_session(document)
         session = self._session_of(request)
+        if "method" not in document and ("result" in document or "error" in document):
+            return Response(status_code=202)  # an answer, and this party asked for nothing
         if request_id is None:
             self._take_notification(session, document)
             return Response(status_code=202)
@@ -146,8 +151,9 @@ class Endpoint:
             case "tools/list":
                 return _json(_result(request_id, {"tools": [TOOL_SCHEMA]}))
             case "tools/call":
-                await self._service.call(_plain_call(document))
-                return _json(_result(request_id, dict(RESULT)))
+                if await self._service.call(_plain_call(document)):
+                    return _json(_result(request_id, dict(RESULT)))
+                return _json(_error(request_id, INTERNAL_ERROR, FAILURE_TEXT))
             case _:
                 message = f"Method not found: {str(method)[:80]}"
                 return _json(_error(request_id, METHOD_NOT_FOUND, message))
@@ -155,7 +161,7 @@ class Endpoint:
     async def _reply_about_task(
         self, session: str, request: HttpRequest, document: Document
     ) -> Response | EventStream:
-        streams = MEDIA_TYPE in request.headers.get("accept", "")
+        streams = MEDIA_TYPE in request.headers.get("accept", "").lower()
         message = self._codec.decode_request(document)
         assert not isinstance(message, Cancel), "that is a notification"
         outcome = self._service.receive(session, message, streams=streams)

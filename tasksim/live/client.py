@@ -17,7 +17,7 @@ import gevent
 import gevent.socket
 import httptools
 
-from tasksim.live.sse import MEDIA_TYPE, EventReader
+from tasksim.live.sse import MEDIA_TYPE, EventReader, StreamTooLongError
 from tasksim.scenario.problems import InputError
 from tasksim.units import NS_PER_S
 
@@ -98,7 +98,7 @@ class Answer:
         """The body as a JSON object."""
         try:
             document = json.loads(self.body)
-        except ValueError as fault:
+        except (ValueError, RecursionError) as fault:
             raise TransportError(f"HTTP {self.status}, and the body is not JSON") from fault
         if not isinstance(document, dict):
             raise TransportError(f"HTTP {self.status}, and the body is not an object")
@@ -237,17 +237,23 @@ class Stream:
             while not self.answer.is_headed:
                 self._exchange.read(until_ns)
         except (OSError, TransportError) as fault:
-            self.close()
             raise TransportError(str(fault)) from fault
+        finally:
+            if not self.answer.is_headed:  # also when whoever reads is stopped
+                self.close()
 
     def documents(self, until_ns: int) -> Iterator[Document]:
-        """JSON documents as they come: events of a stream, or the one answer."""
+        """JSON documents as they come: events of a stream, or the one answer.
+
+        Events that hold no object are passed over; TransportError when one is not JSON.
+        """
         while True:
             if self.answer.is_stream:
                 block = bytes(self.answer.body)
                 self.answer.body.clear()
-                for data in self._reader.feed(block):
-                    yield json.loads(data)
+                for data in self._events(block):
+                    if (document := _document_of(data)) is not None:
+                        yield document
             elif self.answer.is_complete:
                 yield self.answer.document()
             if self.answer.is_complete:
@@ -268,6 +274,12 @@ class Stream:
         else:
             self._sock.close()
 
+    def _events(self, block: bytes) -> list[str]:
+        try:
+            return self._reader.feed(block)
+        except StreamTooLongError as fault:
+            raise TransportError(str(fault)) from fault
+
     def _drain(self) -> None:
         """Take what has already arrived, without waiting: often that is the end of the answer."""
         try:
@@ -275,3 +287,17 @@ class Stream:
                 self._exchange.read(time.monotonic_ns() + 50_000)
         except (OSError, TransportError):
             return
+
+
+def _document_of(data: str) -> Document | None:
+    """The object that an event holds; None for another value, or for none at all.
+
+    A stream may begin with an empty event, so that it can be resumed (MCP 2025-11-25, transports).
+    """
+    if not data:
+        return None
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as fault:
+        raise TransportError("an event is not JSON") from fault
+    return document if isinstance(document, dict) else None

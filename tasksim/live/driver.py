@@ -62,6 +62,7 @@ class TaskDriver:
         self._codec = Codec()
         self._inbox: Any = Queue()
         self._stream: Stream | None = None
+        self._reader: Any = None  # the greenlet that reads it
         self._late_ns = 0
         self._seen_at = 0  # the clock's reading that the next rows of the log carry
         self._machine = Requester(
@@ -85,6 +86,8 @@ class TaskDriver:
             while not self._machine.done or requests:
                 requests = self._exchange(requests[0]) if requests else self._wait()
         finally:
+            if self._reader is not None:
+                self._reader.kill()  # a connection has one reader at a time
             if self._stream is not None:
                 self._stream.close()
 
@@ -127,7 +130,7 @@ class TaskDriver:
 
     def _exchange(self, request: Request) -> list[Request]:
         if isinstance(request, Create):
-            gevent.spawn(self._read_stream, request)
+            self._reader = gevent.spawn(self._read_stream, request)
             return []
         if isinstance(request, Cancel):
             return self._notify(request)
@@ -172,18 +175,31 @@ class TaskDriver:
             )
             for document in self._stream.documents(WHILE_OPEN):
                 at = time.monotonic_ns()
-                message = self._codec.decode_created(document) or self._decoded(document, request)
+                message = self._about_task(document, request)
+                if message is None:
+                    continue
                 if isinstance(message, Created):
                     self._around.report("created", at - sent_at, None)
                 self._inbox.put((message, at))
                 if isinstance(message, Created) and not rules.raced:
                     return  # the original response is ignored: it stays unread
-        except (TransportError, ProtocolError, ValueError) as fault:
+        except (TransportError, ProtocolError) as fault:
             if self._machine.done:
                 return
             at = time.monotonic_ns()
             self._around.report("created", at - sent_at, fault)
             self._inbox.put((TransportError(str(fault)), at))
+
+    def _about_task(self, document: Document, create: Create) -> Created | Reply | None:
+        """What a document on the stream says of the task; None where it speaks of other things.
+
+        Progress, log messages and requests of the receiver may come on the same stream.
+        """
+        if "method" in document:
+            created = self._codec.decode_created(document)
+            return None if created is None or created.task_id != create.task_id else created
+        is_answer = document.get("id") in (create.request_id, None)  # None: an error about no id
+        return self._decoded(document, create) if is_answer else None
 
     def _decoded(self, document: Document, request: Question) -> Reply:
         try:

@@ -9,13 +9,15 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, Final
+from types import FrameType
+from typing import IO, Any, Final, NoReturn
 
 from tasksim.eventlog.log import EventLog, merged
 from tasksim.eventlog.store import read_log
@@ -61,6 +63,7 @@ def running_receiver(scenario: Path, log: Path, *, replication: int = 0) -> Iter
         *("--log", str(log), "--replication", str(replication)),
     ]
     with (
+        ended_in_order(),
         log.with_suffix(".stderr").open("w+") as complaints,
         subprocess.Popen(  # noqa: S603 - our own program
             command,
@@ -98,7 +101,7 @@ def run_load(
         *("--replication", str(replication), "--log", str(log), *options),
     ]
     interrupted = False
-    with log.with_suffix(".stdout").open("w+") as said:
+    with ended_in_order(), log.with_suffix(".stdout").open("w+") as said:
         with subprocess.Popen(  # noqa: S603 - our own program
             command, stdout=said, stderr=said, text=True, start_new_session=True
         ) as child:
@@ -123,6 +126,27 @@ def run_load(
         cpu_s=about["cpu_s"],
         interrupted=interrupted,
     )
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """While it lasts, SIGTERM ends this process as an exception does, so that children end too.
+
+    They live in sessions of their own, and would outlive a parent that just dies.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+
+    def leave(number: int, _: FrameType | None) -> NoReturn:
+        signal.signal(number, signal.SIG_IGN)  # asked once is enough
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def both_sides(drive: Drive, receiver_log: Path) -> EventLog:

@@ -1,7 +1,12 @@
-"""A receiver as a process: one port on loopback, until a signal."""
+"""A receiver as a process: one port on loopback, until a signal.
+
+Rule: a signal while it starts or serves does not take the log away. It is written here and not by
+the server's own shutdown, which a signal during its start, or a second Ctrl-C, leaves out.
+"""
 
 import gc
 import socket
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -10,6 +15,8 @@ import uvicorn
 
 from tasksim.eventlog.store import write_log
 from tasksim.live.app import make_app
+from tasksim.live.launch import ended_in_order
+from tasksim.live.logs import require_place
 from tasksim.live.service import TaskService
 from tasksim.scenario.loading import scenario_digest
 from tasksim.scenario.model import Scenario
@@ -30,31 +37,40 @@ def serve(
     """Serve the scenario's receiver; its URL is the first line on stdout.
 
     Port 0 is any free port. SIGTERM and Ctrl-C stop it; then the log, if asked for, is written.
+    OutputError when it could not be, PortError when nothing can listen there.
     """
+    if log is not None:
+        require_place(log)
     listener = _listener(port)
     url = f"http://{HOST}:{listener.getsockname()[1]}/mcp"
     service = TaskService(scenario, replication=replication)
 
     def keep_log() -> None:
-        if log is not None:
-            about = {"scenario_digest": scenario_digest(scenario), "side": "receiver", "url": url}
+        if log is None:
+            return
+        about = {"scenario_digest": scenario_digest(scenario), "side": "receiver", "url": url}
+        try:
             write_log(log, service.recorder.finish(), provenance=about)
+        except OSError as fault:  # the folder has gone, the disk is full
+            print(f"--log {log}: not written: {fault}", file=sys.stderr, flush=True)
 
-    app = make_app(service, on_stop=keep_log)
     config = uvicorn.Config(
-        app,
+        make_app(service),
         log_level="critical",  # streams that a stop cuts are no news
         access_log=False,
         timeout_keep_alive=120,
         timeout_graceful_shutdown=1,
         backlog=BACKLOG,
     )
-    print(url, flush=True)
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_EVERY, 50, 100)
-    with suppress(KeyboardInterrupt):  # Ctrl-C is how a person stops it
-        uvicorn.Server(config).run(sockets=[listener])
+    with ended_in_order(), suppress(KeyboardInterrupt):  # Ctrl-C is how a person stops it
+        try:
+            print(url, flush=True)
+            uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            keep_log()
 
 
 def _listener(port: int) -> socket.socket:

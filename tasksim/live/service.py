@@ -7,7 +7,6 @@ simulation does.
 """
 
 import asyncio
-import math
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -24,7 +23,7 @@ from tasksim.scenario.model import Scenario
 from tasksim.scenario.rules import receiver_rules
 from tasksim.scenario.variates import LONGEST_NS
 from tasksim.scenario.workload import Workload
-from tasksim.units import NS_PER_S, ms_from_ns, ns_from_ms
+from tasksim.units import NS_PER_S, ms_from_ns, ns_from_ms, ns_from_s
 
 TOOL: Final = "work"
 FAILURE_TEXT: Final = "Tool execution failed"
@@ -32,6 +31,7 @@ RESULT: Final[Mapping[str, Any]] = {
     "content": [{"type": "text", "text": "done"}],
     "isError": False,
 }
+OUTCOMES: Final = ("ok", "failure")
 TIMER_SLACK_NS: Final = 200_000  # a timer is set a little late rather than a little early
 Clock = Callable[[], int]
 Waiter = asyncio.Future[Reply | None]  # None: cancelled, there will be no answer
@@ -51,6 +51,15 @@ class Admission:
 
     created: Created | None
     original: Waiter
+    stream_s: float | None  # how long a stream for them stays open; None: until the last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """An original request that is not answered yet."""
+
+    waiter: Waiter
+    closes_at: int | None  # when the stream for its answer closes; None: it waits for it
 
 
 class TaskService:
@@ -66,7 +75,8 @@ class TaskService:
         rules = replace(receiver_rules(scenario), cursor_key=secrets.token_bytes(32))
         self._receiver = Receiver(rules, self.recorder)
         self._pool: WorkPool[Key] = WorkPool(scenario.receiver.workers)
-        self._waiters: dict[Key, Waiter] = {}
+        self._stream_s = scenario.network.stream_lifetime_s
+        self._pending: dict[Key, Pending] = {}
         self._plain_waiters: dict[Key, asyncio.Future[None]] = {}
         self._plain = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -88,13 +98,15 @@ class TaskService:
         assert isinstance(request, Create), "only creations start work"
         assert order is not None, "read above"
         waiter: Waiter = asyncio.get_running_loop().create_future()
-        self._waiters[start.key] = waiter
+        lifetime_s = self._stream_s if streams else None
+        closes_at = None if lifetime_s is None else now + ns_from_s(lifetime_s)
+        self._pending[start.key] = Pending(waiter=waiter, closes_at=closes_at)
         self._begin(start, self._work(start, order, request), now)
         if not streams or self._is_created_lost(request):
             self.recorder(now, Kind.LOST, start.number, Operation.CREATED)
             created = None
         self._arm()
-        return Admission(created=created, original=waiter)
+        return Admission(created=created, original=waiter, stream_s=lifetime_s)
 
     def cancel(self, session: str, message: Cancel) -> None:
         """Take the cancellation of a request: its task, if it has not ended, is cancelled (R28)."""
@@ -104,17 +116,21 @@ class TaskService:
             self._stop(output.key, now)
         self._arm()
 
-    async def call(self, call: Call) -> None:
-        """Do the work of a plain call, in the same queue as tasks (R04)."""
+    async def call(self, call: Call) -> bool:
+        """Do the work of a plain call, in the same queue as tasks (R04); whether it succeeded."""
         order = order_of(call)
         now = self._advance()
-        self._plain += 1
+        duration_ns = order.duration_ns
+        if duration_ns is None:
+            duration_ns = self._workload.duration_ns(self._plain)
         key = ("", str(self._plain))  # no session has an empty name
+        self._plain += 1
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._plain_waiters[key] = done
-        self._pool.order(Work(key=key, number=0, duration_ns=order.duration_ns or 0), now)
+        self._pool.order(Work(key=key, number=0, duration_ns=duration_ns), now)
         self._arm()
         await done
+        return not order.fails
 
     @property
     def resident_tasks(self) -> int:
@@ -150,7 +166,7 @@ class TaskService:
     def _stop(self, key: Key, now: int) -> None:
         """Give up a task's work; its original request stays unanswered."""
         self._begin_next(self._pool.stop(key, now), now)
-        waiter = self._waiters.pop(key)
+        waiter = self._pending.pop(key).waiter
         if not waiter.done():
             waiter.set_result(None)
 
@@ -160,16 +176,19 @@ class TaskService:
             self._receiver.work_started(follower.key, at)
 
     def _answer_original(self, work: Work[Key], at: int) -> None:
-        """End a task; whoever still waits for its original response gets it (N09)."""
+        """End a task; its original response goes out, if its stream is still open (N09)."""
         (answer,) = (
             self._receiver.work_failed(work.key, FAILURE_TEXT, at)
             if work.fails
             else self._receiver.work_succeeded(work.key, RESULT, at)
         )
         assert not isinstance(answer.message, Created), "an original request has one answer"
-        waiter = self._waiters.pop(work.key)
-        if not waiter.done():
-            waiter.set_result(answer.message)
+        pending = self._pending.pop(work.key)
+        is_lost = pending.closes_at is not None and at > pending.closes_at
+        if is_lost:
+            self.recorder(at, Kind.LOST, work.number, Operation.ORIGINAL)
+        if not pending.waiter.done():
+            pending.waiter.set_result(None if is_lost else answer.message)
 
     def _arm(self) -> None:
         """Wake for the next deadline, so that original responses leave and tasks expire."""
@@ -214,13 +233,12 @@ def order_of(call: Call) -> Order:
         raise InvalidMessageError(f"Unknown tool: {call.tool}")
     duration_ms = call.arguments.get("duration_ms")
     outcome = call.arguments.get("outcome", "ok")
-    if outcome not in {"ok", "failure"}:
+    if outcome not in OUTCOMES:  # a peer may send what no set can hold
         raise InvalidMessageError(f"outcome must be 'ok' or 'failure', not {outcome!r:.60}")
     if duration_ms is None:
         return Order(duration_ns=None, fails=outcome == "failure")
     is_number = isinstance(duration_ms, int | float) and not isinstance(duration_ms, bool)
-    longest_ms = ms_from_ns(LONGEST_NS)
-    if not is_number or not math.isfinite(duration_ms) or not 0 <= duration_ms <= longest_ms:
+    if not is_number or not 0 <= duration_ms <= ms_from_ns(LONGEST_NS):  # NaN is in no range
         raise InvalidMessageError(f"duration_ms must be a number >= 0, not {duration_ms!r:.60}")
     return Order(duration_ns=ns_from_ms(duration_ms), fails=outcome == "failure")
 

@@ -26,20 +26,23 @@ class EventReader:
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[str] = []
+        self._held = 0  # bytes of the event so far
 
     def feed(self, block: bytes) -> list[str]:
         """Data of the events that the block completes."""
         self._rest += block
-        if len(self._rest) > EVENT_BYTES_MAX:
+        if len(self._rest) + self._held > EVENT_BYTES_MAX:
             raise StreamTooLongError(f"an event is longer than {EVENT_BYTES_MAX} bytes")
         *lines, self._rest = self._rest.replace(b"\r\n", b"\n").split(b"\n")
         events = []
         for line in lines:
             if line:
+                self._held += len(line)
                 self._take(line.decode("utf-8", errors="replace"))
-            elif self._data:
+                continue
+            if self._data:
                 events.append("\n".join(self._data))
-                self._data = []
+            self._data, self._held = [], 0
         return events
 
     def _take(self, line: str) -> None:

@@ -33,12 +33,13 @@ class WorkPool(Generic[K]):
         self._queue: deque[Work[K]] = deque()
         self._due: list[tuple[int, int, int, Work[K]]] = []
         self._started = 0
-        self._stopped: set[K] = set()  # at work when they were stopped; their due instants stay
+        self._running: dict[K, int] = {}  # which start each piece at work is
+        self._stopped: set[int] = set()  # starts that were stopped; their due instants stay
 
     @property
     def busy(self) -> int:
         """Workers at work."""
-        return len(self._due) - len(self._stopped)
+        return len(self._running)
 
     @property
     def queued(self) -> int:
@@ -64,7 +65,7 @@ class WorkPool(Generic[K]):
             if work.key == key:
                 self._queue.remove(work)
                 return None
-        self._stopped.add(key)
+        self._stopped.add(self._running.pop(key))
         self._forget_stopped()
         return self._start_next(now)
 
@@ -76,6 +77,7 @@ class WorkPool(Generic[K]):
         if not self._due or self._due[0][0] > now:
             return None
         at, _, _, work = heappop(self._due)
+        del self._running[work.key]
         self._forget_stopped()
         return work, at, self._start_next(at)
 
@@ -87,10 +89,12 @@ class WorkPool(Generic[K]):
 
     def _forget_stopped(self) -> None:
         """Keep the head of the due instants one that will happen."""
-        while self._due and self._due[0][3].key in self._stopped:
-            self._stopped.discard(heappop(self._due)[3].key)
+        while self._due and self._due[0][2] in self._stopped:
+            self._stopped.discard(heappop(self._due)[2])
 
     def _start(self, work: Work[K], at: int) -> None:
+        assert work.key not in self._running, "a key is at work once"
         self._started += 1
-        key = rank(Tie.COMPLETION, work.number)
-        heappush(self._due, (at + work.duration_ns, key, self._started, work))
+        self._running[work.key] = self._started
+        tie = rank(Tie.COMPLETION, work.number)
+        heappush(self._due, (at + work.duration_ns, tie, self._started, work))

@@ -196,6 +196,8 @@ class Mixture:
         problems = _bounds(self.min_s, self.max_s)
         if len(self.weights) != len(self.parts):
             problems.append(f"has {len(self.weights)} weights for {len(self.parts)} parts")
+        if not math.isfinite(sum(self.weights)):
+            problems.append("weights are so large that their sum is infinite")
         _complain(problems)
 
 

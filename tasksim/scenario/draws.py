@@ -76,7 +76,11 @@ def unit_from_u64(u: int) -> float:
 
 
 def threshold_from_share(share: float) -> int:
-    """Number below which a 64-bit word falls with probability *share*, to 2**-53."""
+    """Number below which a 64-bit word falls with probability *share*, to 2**-53.
+
+    A multiple of 2**11, so that compiled code may compare both shifted right by 11 in int64:
+    that of the whole, 2**64, fits no 64-bit word.
+    """
     return int(share * 2.0**53 + 0.5) << 11
 
 

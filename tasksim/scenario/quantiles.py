@@ -3,10 +3,14 @@
 Rule 1: floats end here. Nodes are rounded to 24 significant bits before they become nanoseconds,
 so that the last bits of a mathematical library do not reach a run; ``digest`` tells when they did.
 Rule 2: a law that a table cannot hold is refused, with the key that would help.
+
+The rounding is relative to the duration, which a law far narrower than its distance from 0 feels:
+uniform from 3,600 to 3,601 s is right to 1.3e-4, from 86,400 to 86,401 s to 4e-3. Neither leaves
+its support.
 """
 
-import csv
 import hashlib
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,6 +32,7 @@ from tasksim.scenario.distributions import (
     Uniform,
     Weibull,
 )
+from tasksim.scenario.samples import sample_ns
 from tasksim.scenario.variates import (
     CELLS,
     CONSTANT,
@@ -48,6 +53,50 @@ Curve = Callable[[Floats], Floats]
 
 SIGNIFICANT_BITS: Final = 24
 FAR_TAIL: Final = 2.0 ** -(OCTAVES + 1)
+LONGEST_S: Final = LONGEST_NS / NS_PER_S
+MASS_MIN: Final = sys.float_info.min / FAR_TAIL  # below it a cut law's far nodes underflow
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What variates must lie between, in seconds; a high end of None is open."""
+
+    low_s: float = 0.0
+    high_s: float | None = None
+
+    def __str__(self) -> str:
+        if self.high_s is None:
+            return f"above {self.low_s:g} s"
+        return f"between {self.low_s:g} and {self.high_s:g} s"
+
+    @property
+    def low_ns(self) -> int:
+        """Low end in ns."""
+        return LONGEST_NS if self.low_s >= LONGEST_S else ns_from_s(self.low_s)
+
+    @property
+    def high_ns(self) -> int:
+        """High end in ns; that of all laws where it is open."""
+        if self.high_s is None or self.high_s >= LONGEST_S:
+            return LONGEST_NS
+        return ns_from_s(self.high_s)
+
+    def within(self, other: "Bounds") -> "Bounds":
+        """Bounds that hold when both do."""
+        highs = [high for high in (self.high_s, other.high_s) if high is not None]
+        return Bounds(max(self.low_s, other.low_s), min(highs, default=None))
+
+    def hold(self, value_ns: int) -> bool:
+        """Whether a duration lies between the ends, or at one."""
+        return self.low_ns <= value_ns <= self.high_ns
+
+
+OPEN: Final = Bounds()
+
+
+def own_bounds(law: Law) -> Bounds:
+    """Bounds that the law's own keys ask for."""
+    return OPEN if isinstance(law, Constant) else Bounds(law.min_s, law.max_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,19 +107,14 @@ class Continuous:
     upper: Curve  # x with P(X > x) = p
     cdf: Curve
     survival: Curve
+    support: Bounds = OPEN
 
 
 def continuous(law: Law) -> Continuous:
     """The law without its bounds."""
     match law:
         case Uniform():
-            low, width = law.low_s, law.high_s - law.low_s
-            return Continuous(
-                lower=lambda p: low + p * width,
-                upper=lambda p: low + width - p * width,
-                cdf=lambda x: np.clip((x - low) / width, 0.0, 1.0),
-                survival=lambda x: np.clip((low + width - x) / width, 0.0, 1.0),
-            )
+            return _uniform(law.low_s, law.high_s)
         case Exponential():
             return _weibull(1.0, law.mean_s)
         case Weibull():
@@ -83,6 +127,17 @@ def continuous(law: Law) -> Continuous:
             return _gamma(law.shape, law.scale())
         case _:
             raise AssertionError(f"{law.kind} is not continuous")
+
+
+def _uniform(low: float, high: float) -> Continuous:
+    width = high - low
+    return Continuous(
+        lower=lambda p: low + p * width,
+        upper=lambda p: low + width - p * width,
+        cdf=lambda x: np.clip((x - low) / width, 0.0, 1.0),
+        survival=lambda x: np.clip((low + width - x) / width, 0.0, 1.0),
+        support=Bounds(low, high),
+    )
 
 
 def _weibull(shape: float, scale: float) -> Continuous:
@@ -107,8 +162,7 @@ def _lognormal(median: float, sigma: float) -> Continuous:
     from scipy.special import ndtr, ndtri  # noqa: PLC0415 - SciPy loads on use
 
     def score(x: Floats) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(x / median) / sigma)
+        return np.asarray(np.log(x / median) / sigma)
 
     return Continuous(
         lower=lambda p: median * np.exp(sigma * ndtri(p)),
@@ -134,15 +188,16 @@ def _gamma(shape: float, scale: float) -> Continuous:
     )
 
 
-def between(law: Continuous, low_s: float, high_s: float | None) -> tuple[Continuous, float]:
+def between(law: Continuous, bounds: Bounds) -> tuple[Continuous, float]:
     """The law given that it lies between the bounds, and the probability that it does.
 
     Every quantile is taken from the side where its probability is below one half, and the
     probability itself from the survival side where that is the smaller: nothing cancels.
-    The answer's ``cdf`` and ``survival`` are those of the uncut law.
+    The answer's ``cdf`` and ``survival`` are those of the uncut law. A probability too small to
+    be divided into a table's nodes counts as 0.
     """
-    cdf_low, survival_low = _ends(law, low_s)
-    cdf_high, survival_high = _ends(law, high_s)
+    cdf_low, survival_low = _ends(law, bounds.low_s)
+    cdf_high, survival_high = _ends(law, bounds.high_s)
     mass = survival_low - survival_high if survival_low < 0.5 else cdf_high - cdf_low
 
     def lower(p: Floats) -> Floats:
@@ -151,8 +206,14 @@ def between(law: Continuous, low_s: float, high_s: float | None) -> tuple[Contin
     def upper(p: Floats) -> Floats:
         return _quantile(law, cdf_high - p * mass, survival_high + p * mass)
 
-    cut = Continuous(lower=lower, upper=upper, cdf=law.cdf, survival=law.survival)
-    return cut, max(mass, 0.0)
+    cut = Continuous(
+        lower=lower,
+        upper=upper,
+        cdf=law.cdf,
+        survival=law.survival,
+        support=law.support.within(bounds),
+    )
+    return cut, mass if mass >= MASS_MIN else 0.0
 
 
 def _ends(law: Continuous, bound_s: float | None) -> tuple[float, float]:
@@ -163,10 +224,35 @@ def _ends(law: Continuous, bound_s: float | None) -> tuple[float, float]:
 
 
 def _quantile(law: Continuous, from_below: Floats, from_above: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        below = law.lower(np.minimum(from_below, 0.5))
-        above = law.upper(np.minimum(from_above, 0.5))
+    below = law.lower(np.minimum(from_below, 0.5))
+    above = law.upper(np.minimum(from_above, 0.5))
     return np.where(from_below < 0.5, below, above)
+
+
+def probability(law: Law, bounds: Bounds) -> float:
+    """Probability that a variate lies within the bounds. LawError when the law has no variates."""
+    own = own_bounds(law)
+    whole = _uncut_probability(law, own)
+    if whole <= 0.0:
+        raise LawError(f"has no probability {own}")
+    return _uncut_probability(law, bounds.within(own)) / whole
+
+
+def _uncut_probability(law: Law, bounds: Bounds) -> float:
+    """Probability of the bounds under the law without bounds of its own."""
+    if bounds == OPEN:
+        return 1.0
+    match law:
+        case Constant():
+            return 1.0 if bounds.hold(ns_from_s(law.value_s)) else 0.0
+        case Mixture():
+            parts = zip(law.weights, law.parts, strict=True)
+            return sum(w * probability(part, bounds) for w, part in parts) / sum(law.weights)
+        case Empirical():
+            values = sample_ns(law)
+            return sum(1 for value in values if bounds.hold(value)) / len(values)
+        case _:
+            return between(continuous(law), bounds)[1]
 
 
 def _nodes() -> Floats:
@@ -176,21 +262,23 @@ def _nodes() -> Floats:
     return np.append((octaves[:, np.newaxis] * cells).ravel(), 0.5)
 
 
-def _tail_ns(curve: Curve, low_ns: int, high_ns: int) -> Ints:
-    """Quantiles in ns at the nodes, to 24 significant bits, within the bounds."""
-    with np.errstate(over="ignore"):
-        mantissa, exponent = np.frexp(curve(_nodes()) * NS_PER_S)
+def _tail_ns(curve: Curve, support: Bounds) -> Ints:
+    """Quantiles in ns at the nodes, to 24 significant bits, within the support."""
+    mantissa, exponent = np.frexp(curve(_nodes()) * NS_PER_S)
     rounded = np.ldexp(np.rint(np.ldexp(mantissa, SIGNIFICANT_BITS)), exponent - SIGNIFICANT_BITS)
+    if rounded.min() < 0:
+        raise LawError("has negative durations")
     if not np.isfinite(rounded).all() or rounded.max() > LONGEST_NS:
-        raise LawError("has durations beyond 18 years: give max_s")
-    whole: Ints = np.clip(np.rint(rounded), low_ns, high_ns).astype(np.int64)
+        remedy = "give max_s" if support.high_s is None else "give a lower max_s"
+        raise LawError(f"has durations beyond 18 years: {remedy}")
+    whole: Ints = np.clip(np.rint(rounded), support.low_ns, support.high_ns).astype(np.int64)
     return whole
 
 
-def quantile_table(law: Continuous, low_ns: int = 0, high_ns: int = LONGEST_NS) -> Ints:
+def quantile_table(law: Continuous) -> Ints:
     """Both tails of a continuous law as they stand in a table; shape (2 * TAIL_LENGTH,)."""
-    lower = np.maximum.accumulate(_tail_ns(law.lower, low_ns, high_ns))
-    upper = np.minimum.accumulate(_tail_ns(law.upper, low_ns, high_ns))
+    lower = np.maximum.accumulate(_tail_ns(law.lower, law.support))
+    upper = np.minimum.accumulate(_tail_ns(law.upper, law.support))
     lower[-1] = upper[-1] = (int(lower[-1]) + int(upper[-1])) // 2  # there is one median
     np.minimum(lower, lower[-1], out=lower)
     np.maximum(upper, upper[-1], out=upper)
@@ -204,9 +292,23 @@ class LawTables:
         self.values: list[int] = []
 
     def add(self, law: Law) -> int:
-        """Put a law into the array; its place. Raises LawError when it cannot be drawn from."""
-        place, _ = self._add(law, 0.0, None)
-        return place
+        """Put a law into the array; its place.
+
+        LawError when it cannot be drawn from; the array is then as it was.
+        """
+        length = len(self.values)
+        try:
+            # What overflows shows as an infinite quantile, and is refused as such.
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                return self._add(law, OPEN)
+        except LawError:
+            del self.values[length:]
+            raise
+        except (OverflowError, ZeroDivisionError) as fault:
+            del self.values[length:]
+            raise LawError(
+                f"has parameters that are too extreme to compute with: {fault}"
+            ) from None
 
     def digest(self) -> str:
         """SHA-256 of the array: equal digests draw equal variates."""
@@ -235,80 +337,53 @@ class LawTables:
             self.values.extend(part)
         return place
 
-    def _add(self, law: Law, low_s: float, high_s: float | None) -> tuple[int, float]:
-        """Place of the law within the bounds, and the probability of lying within them."""
-        low_s, high_s = _narrowed(law, low_s, high_s)
-        low_ns = ns_from_s(low_s)
-        high_ns = LONGEST_NS if high_s is None else min(ns_from_s(high_s), LONGEST_NS)
+    def _add(self, law: Law, bounds: Bounds) -> int:
+        """Place of the law given that it lies within the bounds and its own."""
+        bounds = bounds.within(own_bounds(law))
         match law:
             case Constant():
-                return self._add_constant(law, low_ns, high_ns)
+                return self._add_constant(law)
             case Mixture():
-                return self._add_mixture(law, low_s, high_s)
+                return self._add_mixture(law, bounds)
             case Empirical():
-                return self._add_sample(law, low_ns, high_ns)
+                return self._add_sample(law, bounds)
         whole = continuous(law)
-        cut, mass = between(whole, low_s, high_s)
-        if mass <= 0.0 or not np.isfinite(mass):
-            raise LawError(f"has no probability {_range(low_s, high_s)}")
-        own, own_mass = between(whole, *_narrowed(law, 0.0, None))
-        del own
-        if low_s == 0.0 and high_s is None:
-            cut = whole
-        table = quantile_table(cut, low_ns, high_ns)
-        return self._put([QUANTILES], table.tolist()), mass / own_mass
+        if bounds == OPEN:
+            return self._put([QUANTILES], quantile_table(whole).tolist())
+        cut, mass = between(whole, bounds)
+        if mass <= 0.0:
+            raise LawError(f"has no probability {bounds}")
+        return self._put([QUANTILES], quantile_table(cut).tolist())
 
-    def _add_constant(self, law: Constant, low_ns: int, high_ns: int) -> tuple[int, float]:
-        value_ns = ns_from_s(law.value_s)
-        if value_ns > LONGEST_NS:
+    def _add_constant(self, law: Constant) -> int:
+        if law.value_s > LONGEST_S:
             raise LawError("value_s is beyond 18 years")
-        is_within = low_ns <= value_ns <= high_ns
-        return self._put([CONSTANT, value_ns]), 1.0 if is_within else 0.0
+        return self._put([CONSTANT, ns_from_s(law.value_s)])
 
-    def _add_sample(self, law: Empirical, low_ns: int, high_ns: int) -> tuple[int, float]:
-        sample_ns = sample_of(law)
-        kept = [value for value in sample_ns if low_ns <= value <= high_ns]
+    def _add_sample(self, law: Empirical, bounds: Bounds) -> int:
+        kept = sorted(value for value in sample_ns(law) if bounds.hold(value))
         if not kept:
-            raise LawError(f"{law.file.name} has no value of {law.column} within the bounds")
+            raise LawError(f"{law.file} has no value of {law.column} {bounds}")
         if len(kept) > SAMPLE_MAX:
-            raise LawError(f"{law.file.name} has more than {SAMPLE_MAX} values")
-        own_low, own_high = _narrowed(law, 0.0, None)
-        own_low_ns = ns_from_s(own_low)
-        own_high_ns = LONGEST_NS if own_high is None else ns_from_s(own_high)
-        own = sum(1 for value in sample_ns if own_low_ns <= value <= own_high_ns)
-        return self._put([SAMPLE, len(kept)], sorted(kept)), len(kept) / own
+            raise LawError(f"{law.file} has more than {SAMPLE_MAX} values")
+        return self._put([SAMPLE, len(kept)], kept)
 
-    def _add_mixture(self, law: Mixture, low_s: float, high_s: float | None) -> tuple[int, float]:
+    def _add_mixture(self, law: Mixture, bounds: Bounds) -> int:
         """Cut the parts, reweigh them by what is left of each, drop those of which nothing is."""
         places, weights = [], []
-        for weight, part in zip(law.weights, law.parts, strict=True):
+        for index, (weight, part) in enumerate(zip(law.weights, law.parts, strict=True)):
             try:
-                place, mass = self._add(part, low_s, high_s)
+                share = probability(part, bounds)
+                if share > 0.0:
+                    places.append(self._add(part, bounds))
+                    weights.append(weight * share)
             except LawError as fault:
-                if not str(fault).startswith("has no "):
-                    raise
-                mass = 0.0
-            if mass > 0.0:
-                places.append(place)
-                weights.append(weight * mass)
+                raise LawError(f"parts.{index}: {fault}") from fault
         if not places:
-            raise LawError(f"has no probability {_range(low_s, high_s)}")
+            raise LawError(f"has no probability {bounds}")
         ends = np.cumsum(weights) / sum(weights)
         thresholds = [min(int(end * 2.0**63), (1 << 63) - 1) for end in ends[:-1]]
-        share = sum(weights) / sum(law.weights)
-        return self._put([MIXTURE, len(places)], thresholds, places), share
-
-
-def _narrowed(law: Law, low_s: float, high_s: float | None) -> tuple[float, float | None]:
-    """Bounds that hold when both the given ones and the law's own do."""
-    if isinstance(law, Constant):
-        return low_s, high_s
-    highs = [high for high in (high_s, law.max_s) if high is not None]
-    return max(low_s, law.min_s), min(highs, default=None)
-
-
-def _range(low_s: float, high_s: float | None) -> str:
-    return f"above {low_s:g} s" if high_s is None else f"between {low_s:g} and {high_s:g} s"
+        return self._put([MIXTURE, len(places)], thresholds, places)
 
 
 def _mean_of_tail(tail: Sequence[int]) -> float:
@@ -317,50 +392,6 @@ def _mean_of_tail(tail: Sequence[int]) -> float:
     cell_share = np.repeat(2.0 ** np.arange(-OCTAVES - 1, -1), CELLS) / CELLS
     inner = float(np.sum(cell_share * (nodes[:-1] + nodes[1:]) / 2.0))
     return inner + FAR_TAIL * float(nodes[0])
-
-
-def sample_of(law: Empirical) -> list[int]:
-    """Values of the law's column in ns; LawError names what is wrong with the file."""
-    try:
-        cells = _column(law)
-    except OSError as fault:
-        raise LawError(f"{law.file}: {fault.strerror or fault}") from fault
-    values: list[int] = []
-    bad: list[str] = []
-    for line, cell in cells:
-        try:
-            value = float(cell)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            value = -1.0
-        if 0.0 <= value <= LONGEST_NS / NS_PER_S:
-            values.append(ns_from_s(value))
-        else:
-            bad.append(f"line {line} ({cell!r})")
-    if bad:
-        shown = ", ".join(bad[:10]) + (", ..." if len(bad) > 10 else "")
-        raise LawError(f"{law.file}: {law.column} must be a number of seconds >= 0: {shown}")
-    if not values:
-        raise LawError(f"{law.file} has no rows")
-    return values
-
-
-def _column(law: Empirical) -> list[tuple[int, object]]:
-    """(line, cell) of each row of the column; lines count from 1, the heading's."""
-    if law.file.suffix == ".parquet":
-        import pyarrow.parquet as pq  # noqa: PLC0415
-        from pyarrow.lib import ArrowException  # noqa: PLC0415
-
-        try:
-            table = pq.read_table(law.file, columns=[law.column])
-            cells = table.column(law.column).to_pylist()
-        except (ArrowException, KeyError) as fault:
-            raise LawError(f"{law.file}: {fault}") from fault
-        return list(enumerate(cells, 1))
-    with law.file.open(newline="", encoding="utf-8") as lines:
-        rows = csv.DictReader(lines)
-        if law.column not in (rows.fieldnames or ()):
-            raise LawError(f"{law.file} has no column {law.column!r}")
-        return [(rows.line_num, row[law.column]) for row in rows]
 
 
 def draw_many(tables: LawTables, place: int, words: Sequence[int]) -> list[int]:

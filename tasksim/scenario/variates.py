@@ -12,8 +12,19 @@ Rule 2: a law is its *place* in the array. What stands there:
 A tail holds the quantiles at probabilities 2**-49 ... 1/2: 48 octaves of 128 cells, and the end.
 The word's distance to the nearer end of its range picks octave and cell by its leading bits; the
 next 31 bits interpolate. Beyond 2**-49 a tail stays at its outermost quantile, so a variate never
-falls as its word grows. Against the exact laws means and quantiles are right to 8e-6, relatively
-(asserted law by law in the tests).
+falls as its word grows. Errors against the exact laws, at most, as the tests hold them:
+
+    law                       mean    deviation   quantiles   distribution function
+    uniform                   1e-9    1e-9        1e-7        1e-7
+    exponential               2e-6    1e-6        1e-6        2e-6
+    lognormal, cv 0.3 to 3    4e-6    2e-6        3e-6        4e-6
+    gamma, shape 0.1 to 3     6e-6    2e-6        6e-6        2e-5
+    Weibull, shape 0.5 to 2   4e-6    2e-6        6e-6        4e-6
+    Lomax, alpha 3            3e-6    2e-5        2e-6        3e-6
+    cut laws                  6e-6    3e-6        7e-6        8e-6
+
+Quantiles from 0.001 to 0.9999, relatively (below 1 ms: as a share of 1 ms). Durations are whole
+nanoseconds: what is shorter than half of one is 0.
 """
 
 from collections.abc import Sequence

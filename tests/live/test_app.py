@@ -37,13 +37,16 @@ async def session(client: httpx.AsyncClient) -> AsyncIterator[dict[str, str]]:
     yield {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"]}
 
 
-def creation(task_id: str = "t", duration_ms: float = 5, **more: Any) -> dict[str, Any]:
+def creation(
+    task_id: str = "t", duration_ms: float = 5, outcome: Any = "ok", **more: Any
+) -> dict[str, Any]:
     meta = {TASK_KEY: {"taskId": task_id}, **more}
+    arguments = {"duration_ms": duration_ms, "outcome": outcome}
     return {
         "jsonrpc": "2.0",
         "id": 1,
         "method": "tools/call",
-        "params": {"name": "work", "arguments": {"duration_ms": duration_ms}, "_meta": meta},
+        "params": {"name": "work", "arguments": arguments, "_meta": meta},
     }
 
 
@@ -171,6 +174,78 @@ def test_a_plain_call_works_without_a_task() -> None:
     run(test)
 
 
+def test_a_plain_call_that_fails_is_answered_as_its_task_would_be() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        document = creation(outcome="failure")
+        del document["params"]["_meta"]
+        async with session(client) as headers:
+            answer = await client.post("/mcp", json=document, headers={**headers, **SSE})
+        assert answer.json()["error"] == {"code": -32603, "message": "Tool execution failed"}
+
+    run(test)
+
+
+def test_a_plain_call_that_nobody_dictates_takes_as_long_as_the_scenario_says() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        document = creation()
+        del document["params"]["_meta"]
+        del document["params"]["arguments"]["duration_ms"]
+        async with session(client) as headers:
+            pending = client.post("/mcp", json=document, headers={**headers, **SSE})
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(pending, 0.3)
+
+    run(test)  # one to six seconds
+
+
+def test_media_types_are_compared_without_case() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        async with session(client) as headers:
+            loud = {**headers, "Accept": "Application/JSON, Text/Event-Stream"}
+            answer = await client.post("/mcp", json=creation(), headers=loud)
+        assert len(events(answer)) == 2
+
+    run(test)
+
+
+def test_an_answer_to_nothing_that_was_asked_is_taken_in_silence() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        document = {"jsonrpc": "2.0", "id": 9, "result": {}}
+        async with session(client) as headers:
+            answer = await client.post("/mcp", json=document, headers=headers)
+        assert (answer.status_code, answer.content) == (202, b"")
+
+    run(test)
+
+
+def test_a_notification_opens_no_session() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        answer = await client.post("/mcp", json={"jsonrpc": "2.0", "method": "initialize"})
+        assert answer.status_code == 400
+        assert "Mcp-Session-Id" not in answer.headers
+
+    run(test)
+
+
+def test_a_stream_ends_with_its_lifetime_and_the_work_goes_on() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        async with session(client) as headers:
+            both = {**headers, **SSE}
+            cut = await client.post("/mcp", json=creation("a", duration_ms=900), headers=both)
+            view = (await client.post("/mcp", json=about("tasks/get", "a"), headers=headers)).json()
+            whole = await client.post("/mcp", json=creation("b"), headers=both)
+            await asyncio.sleep(0.9)
+            late = (await client.post("/mcp", json=about("tasks/get", "a"), headers=headers)).json()
+        assert [event.get("method") for event in events(cut)] == ["notifications/tasks/created"]
+        assert view["result"]["status"] == "working"
+        assert len(events(whole)) == 2
+        assert late["result"]["status"] == "completed"
+
+    log = run(test, "network.stream_lifetime_s=0.1").recorder.finish()
+    is_lost = (log.kind == Kind.LOST) & (log.operation == Operation.ORIGINAL)
+    assert is_lost.sum() == 1
+
+
 def test_work_that_nobody_dictates_takes_as_long_as_the_scenario_says() -> None:
     async def test(client: httpx.AsyncClient, _: TaskService) -> None:
         document = creation()
@@ -210,6 +285,9 @@ BAD: list[tuple[str, Any, int, int]] = [
     ("a negative duration", json.dumps(creation(duration_ms=-1)).encode(), 200, -32602),
     ("an endless duration", json.dumps(creation(duration_ms=1e300)).encode(), 200, -32602),
     ("a duration of NaN", json.dumps(creation(duration_ms=float("nan"))).encode(), 200, -32602),
+    ("a huge whole duration", json.dumps(creation(duration_ms=10**400)).encode(), 200, -32602),
+    ("an outcome that is a list", json.dumps(creation(outcome=["ok"])).encode(), 200, -32602),
+    ("an outcome that is an object", json.dumps(creation(outcome={})).encode(), 200, -32602),
     ("an unknown tool", json.dumps(creation()).replace('"work"', '"play"').encode(), 200, -32602),
 ]  # fmt: skip
 

@@ -409,7 +409,7 @@ def _task_id(holder: Mapping[str, Any]) -> str:
 
 def _duration_ns(value: Any, name: str) -> int:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < 0:
+    if not is_number or not 0 <= value < math.inf:  # whole numbers of any size are compared
         raise InvalidMessageError(
             f"{name} must be a number of milliseconds >= 0, not {_shown(value)}"
         )

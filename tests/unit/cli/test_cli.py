@@ -240,3 +240,12 @@ def test_one_tasks_messages_are_drawn(capsys: Any) -> None:
     status, out, err = run(capsys, "trace", "minimal", "--set", "tasks=3", "--task", "3")
     assert (status, out) == (2, "")
     assert err == "--task 3: there are tasks 0 to 2\n"
+
+
+def test_a_log_that_could_not_be_kept_is_told_before_the_load(capsys: Any, tmp_path: Path) -> None:
+    place = str(tmp_path / "nowhere" / "log.parquet")
+    status, _, err = run(
+        capsys, "drive", "minimal", "--target", "http://127.0.0.1:9/mcp", "--log", place
+    )
+    assert status == 2
+    assert f"--log {place}: cannot write there" in err

@@ -29,3 +29,19 @@ def test_an_endless_event_is_refused() -> None:
     reader = EventReader()
     with pytest.raises(StreamTooLongError):
         reader.feed(b"x" * (EVENT_BYTES_MAX + 1))
+
+
+def test_an_event_of_endlessly_many_lines_is_refused() -> None:
+    reader = EventReader()
+    line = b"data: " + b"x" * 65_536 + b"\n"
+    for _ in range(EVENT_BYTES_MAX // len(line)):
+        reader.feed(line)
+    with pytest.raises(StreamTooLongError):
+        reader.feed(line)
+
+
+def test_many_small_events_are_no_long_one() -> None:
+    reader = EventReader()
+    event = b"data: " + b"x" * 65_536 + b"\n\n"
+    for _ in range(EVENT_BYTES_MAX // 65_536 + 1):
+        assert len(reader.feed(event)) == 1

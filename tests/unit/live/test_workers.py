@@ -81,3 +81,15 @@ def test_work_that_was_stopped_behind_others_is_skipped_when_its_instant_comes()
     assert pool.on_time(100) is not None
     assert pool.on_time(100) is None
     assert pool.busy == 0
+
+
+def test_a_stop_ends_the_work_it_meant_and_not_what_came_after_under_the_same_key() -> None:
+    pool: WorkPool[str] = WorkPool(None)
+    pool.order(work(9, 1), 0)
+    pool.order(Work(key="again", number=0, duration_ns=100), 0)
+    pool.stop("again", 0)
+    pool.order(Work(key="again", number=1, duration_ns=10), 0)
+    assert pool.busy == 2
+    ended = [pool.on_time(1000), pool.on_time(1000)]
+    assert [(item[0].number, item[1]) for item in ended if item] == [(9, 1), (1, 10)]
+    assert (pool.on_time(1000), pool.busy, pool.next_deadline) == (None, 0, None)

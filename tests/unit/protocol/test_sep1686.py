@@ -436,3 +436,9 @@ def test_a_cursor_that_cannot_have_been_issued_is_invalid(cursor: Any) -> None:
 def test_a_page_without_the_form_of_one_is_refused(result: Any) -> None:
     with pytest.raises(InvalidMessageError):
         CODEC.decode_reply({"id": 1, "result": result}, List(request_id=1))
+
+
+def test_a_keep_alive_of_any_size_is_capped() -> None:
+    request = Codec().decode_request(creation(taskId="x", keepAlive=10**400))
+    assert isinstance(request, Create)
+    assert request == Codec().decode_request(creation(taskId="x", keepAlive=1e300))
