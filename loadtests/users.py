@@ -21,11 +21,11 @@ from gevent.pool import Group
 from locust import User, constant, task
 
 from loadtests.pacing import wait_s
+from tasksim.eventlog.files import placed_by, require_place
 from tasksim.eventlog.recorder import EventRecorder
 from tasksim.eventlog.store import write_log
 from tasksim.live.client import Client, Target, TransportError
 from tasksim.live.driver import Surroundings, TaskDriver
-from tasksim.live.logs import require_place
 from tasksim.scenario.loading import load, scenario_digest
 from tasksim.scenario.problems import InputError
 from tasksim.scenario.rules import requester_rules
@@ -184,4 +184,5 @@ def keep(path: str | None, recorder: EventRecorder, about: dict[str, Any]) -> No
     if path is None:
         return
     write_log(Path(path), recorder.finish(), provenance={"side": "requester"})
-    Path(path).with_suffix(".json").write_text(json.dumps(about), encoding="utf-8")
+    beside = Path(path).with_suffix(".json")
+    placed_by(beside, lambda draft: draft.write_text(json.dumps(about), encoding="utf-8"))

@@ -24,9 +24,9 @@ def add_to(subparsers: Any) -> None:
 
 def act(args: argparse.Namespace) -> int:
     """Drive, print what the requesters saw."""
+    from tasksim.eventlog.files import require_place  # noqa: PLC0415
     from tasksim.live.client import Target  # noqa: PLC0415
     from tasksim.live.launch import TargetFailedError  # noqa: PLC0415
-    from tasksim.live.logs import require_place  # noqa: PLC0415
     from tasksim.planning.compare_live import live_run_s  # noqa: PLC0415
     from tasksim.planning.drive import drive  # noqa: PLC0415
     from tasksim.report.text import text_answer  # noqa: PLC0415

@@ -6,13 +6,13 @@ provenance stand in the file's metadata. What was written comes back equal, bit 
 """
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from tasksim.eventlog.files import placed_by
 from tasksim.eventlog.log import EventLog
 from tasksim.eventlog.schema import CODES, EVENT_TYPES, NEVER, TASK_TYPES, VERSION, Column
 from tasksim.eventlog.tasks import TaskTable
@@ -62,12 +62,7 @@ def _write(
     }
     about = {"version": VERSION, "what": what, "provenance": dict(provenance)}
     table = pa.table(arrays).replace_schema_metadata({METADATA_KEY: json.dumps(about).encode()})
-    draft = path.with_name(f".{os.getpid()}-{path.name}")
-    try:
-        pq.write_table(table, draft, compression="zstd")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    placed_by(path, lambda draft: pq.write_table(table, draft, compression="zstd"))
 
 
 def _named(column: Column, name: str) -> Any:

@@ -13,14 +13,14 @@ from typing import Final
 
 import uvicorn
 
+from tasksim.eventlog.files import require_place
 from tasksim.eventlog.store import write_log
 from tasksim.live.app import make_app
 from tasksim.live.launch import ended_in_order
-from tasksim.live.logs import require_place
 from tasksim.live.service import TaskService
 from tasksim.scenario.loading import scenario_digest
 from tasksim.scenario.model import Scenario
-from tasksim.scenario.problems import InputError
+from tasksim.scenario.problems import InputError, OutputError
 
 HOST: Final = "127.0.0.1"
 BACKLOG: Final = 4096
@@ -51,8 +51,8 @@ def serve(
         about = {"scenario_digest": scenario_digest(scenario), "side": "receiver", "url": url}
         try:
             write_log(log, service.recorder.finish(), provenance=about)
-        except OSError as fault:  # the folder has gone, the disk is full
-            print(f"--log {log}: not written: {fault}", file=sys.stderr, flush=True)
+        except OutputError as fault:  # the folder has gone, the disk is full
+            print(f"--log {fault}", file=sys.stderr, flush=True)
 
     config = uvicorn.Config(
         make_app(service),

@@ -177,25 +177,24 @@ class Receiver:
         self._move(record, Status.WORKING)
         self._observe(now, Kind.STARTED, record.number)
 
-    def work_succeeded(self, key: Key, payload: Mapping[str, Any], now: int) -> list[Send]:
-        """Complete the task; the original request is answered with its result (N09)."""
+    def work_succeeded(self, key: Key, payload: Mapping[str, Any], now: int) -> Result:
+        """Complete the task; the answer to its session's original request (N09)."""
         record = self._tasks[key]
         record.payload = payload
         self._finish(record, Status.COMPLETED, now)
-        answer = Result(
+        return Result(
             request_id=record.request_id,
             task_id=key[1],
             payload=payload,
             operation=Operation.ORIGINAL,
         )
-        return [Send(key[0], answer)]
 
-    def work_failed(self, key: Key, error: str, now: int) -> list[Send]:
+    def work_failed(self, key: Key, error: str, now: int) -> Failure:
         """Fail the task; ``error`` is what a get says of it (R48) and the original answer (C4)."""
         record = self._tasks[key]
         record.error = error
         self._finish(record, Status.FAILED, now)
-        answer = Failure(
+        return Failure(
             request_id=record.request_id,
             code=INTERNAL_ERROR,
             message=error,
@@ -203,7 +202,6 @@ class Receiver:
             reason=Reason.EXECUTION,
             task_id=key[1],
         )
-        return [Send(key[0], answer)]
 
     # Time.
 

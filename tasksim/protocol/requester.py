@@ -212,8 +212,6 @@ class Requester:
         )
         if operation is Operation.CREATE:
             return []  # the created time-out decides
-        if self._phase is Phase.DELETING:
-            return self._close(self._outcome, now)  # its retention will end it
         return self._on_setback(now, ABSENT) if self._awaits(operation, attempt) else []
 
     def on_time(self, now: int) -> list[Request]:
@@ -273,7 +271,7 @@ class Requester:
             now, Kind.ANSWERED, self.number, Operation.RESULT, result.attempt, Status.COMPLETED,
             NONE, ABSENT,
         )  # fmt: skip
-        if self.done:
+        if self._phase is not Phase.FETCHING:
             return []
         self._observe(
             now, Kind.RETRIEVED, self.number, Operation.RESULT, 0, NONE, Reason.POLL
@@ -310,14 +308,12 @@ class Requester:
         )  # fmt: skip
         if self.done:
             return []
-        if self._phase is Phase.DELETING:
-            return self._close(self._outcome, now)
         if operation is Operation.CREATE:
             return [] if self._confirmed else self._close(Reason.REJECTED, now)
         if not self._awaits(operation, failure.attempt):
             return []
         retry_after_ns = ABSENT if failure.retry_after_ns is None else failure.retry_after_ns
-        if failure.reason not in FORGOTTEN:
+        if self._phase is Phase.DELETING or failure.reason not in FORGOTTEN:
             return self._on_setback(now, retry_after_ns)
         if self._confirmed or failure.reason is Reason.EXPIRED:
             return self._close(Reason.RESULT_LOST, now)
@@ -332,6 +328,9 @@ class Requester:
         return []
 
     def _on_setback(self, now: int, retry_after_ns: int) -> list[Request]:
+        """The awaited exchange failed: later again, but a delete is left to retention."""
+        if self._phase is Phase.DELETING:
+            return self._close(self._outcome, now)
         self._failures += 1
         if self._failures >= self._rules.failures_max:
             return self._close(Reason.GAVE_UP, now)
@@ -421,6 +420,7 @@ class Requester:
             return self._close(outcome, now)
         self._outcome = outcome
         self._phase = Phase.DELETING
+        self._cancel_at = None
         self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
         self._observe(now, Kind.SENT, self.number, Operation.DELETE, 0)
         delete = Delete(request_id=self._next_request_id(), task_id=self.task_id, draw=self._draw)
@@ -436,9 +436,8 @@ class Requester:
 
     def _awaits(self, operation: Operation, attempt: int) -> bool:
         """Whether the machine still waits for the answer to this very request."""
-        if operation is Operation.GET:
-            return self._phase is Phase.POLLING and attempt == self._attempt - 1
-        return self._phase is Phase.FETCHING and attempt == self._fetches - 1
+        is_on_its_way = self._phase in {Phase.POLLING, Phase.FETCHING, Phase.DELETING}
+        return is_on_its_way and self._awaited() == (operation, attempt)
 
     def _wake(self, at: int, tie: Tie) -> None:
         self._due = (at, tie)

@@ -6,12 +6,11 @@ Rule: a file is whole or absent. Each is written beside its place and moved into
 import csv
 import io
 import json
-import os
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tasksim.eventlog.files import placed_by, require_folder
 from tasksim.eventlog.laws import check_log, check_tasks, told
 from tasksim.eventlog.run import Run
 from tasksim.eventlog.store import write_log, write_tasks
@@ -43,10 +42,9 @@ def require_writable(folder: Path) -> None:
     """Make the folder; OutputError when results could not be written there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
     except OSError as fault:
         raise OutputError(f"--out {folder}: cannot write there: {fault.strerror}") from fault
+    require_folder(folder, shown=f"--out {folder}")
 
 
 def write(
@@ -104,16 +102,3 @@ def place_figure(folder: Path, figure: "Figure") -> Iterator[Path]:
 def place(path: Path, content: bytes) -> Path:
     """Put a file into its place, whole or not at all."""
     return placed_by(path, lambda draft: draft.write_bytes(content))
-
-
-def placed_by(path: Path, write_to: Callable[[Path], Any]) -> Path:
-    """Let *write_to* fill a draft of the same ending, and move it into place when it is whole."""
-    draft = path.with_name(f".{os.getpid()}-{path.name}")
-    try:
-        write_to(draft)
-        draft.replace(path)
-    except OSError as fault:
-        raise OutputError(f"{path}: cannot be written: {fault.strerror}") from fault
-    finally:
-        draft.unlink(missing_ok=True)
-    return path

@@ -6,7 +6,7 @@ Rule 2: a network leg takes at least 1 ns, so nothing cascades at one instant.
 A deadline that the answer on its way will beat is not armed: it could only be cancelled.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final
 
 from simpy.events import Event
@@ -30,7 +30,7 @@ from tasksim.protocol.messages import (
     Result,
 )
 from tasksim.protocol.occurrences import Kind, Observer, Operation
-from tasksim.protocol.receiver import Key, Receiver, Send, StartWork, StopWork
+from tasksim.protocol.receiver import Key, Receiver, StartWork, StopWork
 from tasksim.protocol.requester import Requester
 from tasksim.protocol.ties import Tie, rank
 from tasksim.scenario.model import Scenario
@@ -45,6 +45,12 @@ TIE_OF: Final[dict[type[Request], Tie]] = {
     Cancel: Tie.CANCEL_TO_RECEIVER,
     Delete: Tie.DELETE_TO_RECEIVER,
 }
+REPLY_TIE_OF: Final = {
+    Operation.CREATE: Tie.REFUSAL_TO_REQUESTER,
+    Operation.GET: Tie.VIEW_TO_REQUESTER,
+    Operation.RESULT: Tie.RESULT_TO_REQUESTER,
+    Operation.DELETE: Tie.DELETED_TO_REQUESTER,
+}
 PAYLOAD: Final[Mapping[str, Any]] = {"content": [], "isError": False}
 FAILURE_TEXT: Final = "Tool execution failed"
 PROGRESS_EVERY: Final = 500  # arrivals
@@ -54,7 +60,12 @@ class Model:
     """One replication of a scenario, ready to run."""
 
     def __init__(
-        self, scenario: Scenario, *, replication: int, level: Level, progress: Any = None
+        self,
+        scenario: Scenario,
+        *,
+        replication: int,
+        level: Level,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         self.env = RankedEnvironment()
         self.workload = Workload(scenario, replication)
@@ -206,12 +217,13 @@ class ReceiverSide:
     def ended(self, key: Key, *, fails: bool) -> None:
         """A worker is through with a task; the original request is answered."""
         now = self._env.now
-        if fails:
-            answers = self._machine.work_failed(key, FAILURE_TEXT, now)
-        else:
-            answers = self._machine.work_succeeded(key, PAYLOAD, now)
+        answer = (
+            self._machine.work_failed(key, FAILURE_TEXT, now)
+            if fails
+            else self._machine.work_succeeded(key, PAYLOAD, now)
+        )
         self._wakeup.arm(self._machine.next_deadline)
-        self._answer_original(key, answers)
+        self._answer_original(key, answer)
 
     def _stop(self, key: Key) -> None:
         """A task was cancelled or deleted: its worker is free, its original stays unanswered."""
@@ -234,17 +246,18 @@ class ReceiverSide:
 
     def _send_reply(self, peer: RequesterSide, reply: Reply) -> None:
         plan = peer.plan
-        leg_ns = self._workload.reply_leg_ns(plan.key, _operation_of(reply), reply.attempt)
+        operation = _operation_of(reply)
+        leg_ns = self._workload.reply_leg_ns(plan.key, operation, reply.attempt)
         arrives_at = self._env.now + leg_ns
         At(
             self._env,
             arrives_at,
-            rank(Tie.REPLY_TO_REQUESTER, plan.index, reply.attempt),
+            rank(REPLY_TIE_OF[operation], plan.index, reply.attempt),
             lambda _: peer.on_reply(reply),
         )
         peer.expect(arrives_at)
 
-    def _answer_original(self, key: Key, answers: list[Send]) -> None:
+    def _answer_original(self, key: Key, answer: Result | Failure) -> None:
         """Carry the original response, while the stream that would carry it is open (N09)."""
         peer, opened_at = self._peers.pop(key)
         if not self._answers_originals:
@@ -255,15 +268,12 @@ class ReceiverSide:
             self._observe(now, Kind.LOST, plan.index, Operation.ORIGINAL)
             return
         leg_ns = self._workload.reply_leg_ns(plan.key, Operation.ORIGINAL, 0)
-        for answer in answers:
-            message = answer.message
-            assert not isinstance(message, Created), "an original request has one answer"
-            At(
-                self._env,
-                now + leg_ns,
-                rank(Tie.ORIGINAL_TO_REQUESTER, plan.index),
-                lambda _, message=message: peer.on_reply(message),  # type: ignore[misc]
-            )
+        At(
+            self._env,
+            now + leg_ns,
+            rank(Tie.ORIGINAL_TO_REQUESTER, plan.index),
+            lambda _: peer.on_reply(answer),
+        )
 
 
 class Workers:

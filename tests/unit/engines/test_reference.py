@@ -258,6 +258,7 @@ LATTICES = {
     "cancelled": {"cancelled": 0.5},
     "cancelled, one worker": {"cancelled": 0.5, "workers": 1, "original": "raced"},
     "sensitive": {"sensitive": "true", "cancelled": 0.3},
+    "sensitive, raced": {"sensitive": "true", "cancelled": 0.3, "original": "raced"},
     "sensitive, refused": {"sensitive": "true", "delete": "never"},
     "backoff": {"polling": "{ kind = 'backoff', base_s = 0.25, cap_s = 1 }"},
 }

@@ -10,6 +10,7 @@ import pytest
 from tasksim.eventlog.recorder import fold
 from tasksim.eventlog.schema import log_digest
 from tasksim.eventlog.store import LogError, read_log, read_tasks, write_log, write_tasks
+from tasksim.scenario.problems import OutputError
 
 from .helpers import GOOD, log_from
 
@@ -68,7 +69,7 @@ def test_a_task_table_is_no_event_log(tmp_path: Path) -> None:
 
 def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
-    with pytest.raises(OSError):
+    with pytest.raises(OutputError, match="taken: cannot be written"):
         write_log(tmp_path / "taken", log_from(GOOD), provenance={})
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tasksim.live.logs import require_place
+from tasksim.eventlog.files import require_place
 from tasksim.scenario.problems import OutputError
 
 

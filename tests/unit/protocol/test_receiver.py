@@ -90,19 +90,19 @@ def test_a_completed_task_gives_its_result_as_often_as_asked() -> None:
 def test_the_original_request_is_answered_at_completion() -> None:
     receiver, _ = new_receiver()
     key = admit(receiver, 0, request_id=42).key
-    (send,) = receiver.work_succeeded(key, PAYLOAD, 1)
-    assert send.message == Result(
+    original = receiver.work_succeeded(key, PAYLOAD, 1)
+    assert original == Result(
         request_id=42, task_id="t", payload=PAYLOAD, operation=Operation.ORIGINAL
     )
 
 
 def test_failed_work_shows_its_error_in_get_and_answers_the_original_request_with_it() -> None:
     receiver, _ = new_receiver()
-    (send,) = receiver.work_failed(admit(receiver, 0).key, "API rate limit exceeded", 1)
+    original = receiver.work_failed(admit(receiver, 0).key, "API rate limit exceeded", 1)
     view = answer(receiver, get(), 1)
     assert (view.status, view.error) == (Status.FAILED, "API rate limit exceeded")
-    assert isinstance(send.message, Failure)
-    assert (send.message.code, send.message.message) == (-32603, "API rate limit exceeded")
+    assert isinstance(original, Failure)
+    assert (original.code, original.message) == (-32603, "API rate limit exceeded")
 
 
 @pytest.mark.parametrize("status", ["submitted", "working", "failed"])

@@ -453,3 +453,46 @@ def test_a_delete_that_does_not_work_leaves_the_task_to_its_retention(how: str) 
         machine.on_time(65 * S)
     assert machine.done
     assert log[-1][6] == Reason.FAILED
+
+
+def settled_by_the_race(**rules: Any) -> tuple[Requester, Any]:
+    """A sensitive task whose original response came while its result was on its way."""
+    machine, log = new_requester(raced=True, **rules)
+    machine = Requester(
+        task_id="t",
+        number=0,
+        rules=machine._rules,
+        observe=log,
+        call=machine._call,
+        fate=Fate(cancel_after_ns=50 * S),
+        deletes=True,
+    )
+    machine.start(0)
+    machine.on_created(0)
+    machine.on_time(5 * S)
+    machine.on_reply(view(Status.COMPLETED), 5 * S)
+    (request,) = machine.on_reply(ORIGINAL, 6 * S)
+    assert isinstance(request, Delete)
+    return machine, log
+
+
+@pytest.mark.parametrize("how", ["answered", "refused", "broken"])
+def test_what_becomes_of_the_fetch_does_not_disturb_the_delete_that_followed(how: str) -> None:
+    machine, log = settled_by_the_race()
+    if how == "answered":
+        assert machine.on_reply(DONE, 7 * S) == []
+    elif how == "refused":
+        assert machine.on_reply(failure(Reason.EXPIRED, Operation.RESULT), 7 * S) == []
+    else:
+        assert machine.on_no_answer(Operation.RESULT, 0, 7 * S) == []
+    assert not machine.done
+    assert log.kinds().count(Kind.RETRIEVED) == 1
+    machine.on_reply(Deleted(request_id=0, task_id="t"), 8 * S)
+    assert machine.done
+    assert log[-1][6] == Reason.RETRIEVED
+
+
+def test_nothing_is_cancelled_while_a_delete_is_on_its_way() -> None:
+    machine, _ = settled_by_the_race()
+    assert machine.next_deadline is not None
+    assert machine.next_deadline[1] is Tie.REQUEST_TIMEOUT
