@@ -26,6 +26,7 @@ from tasksim.eventlog.recorder import EventRecorder
 from tasksim.eventlog.store import write_log
 from tasksim.live.client import Client, Target, TransportError
 from tasksim.live.driver import Surroundings, TaskDriver
+from tasksim.live.reach import require_live
 from tasksim.scenario.loading import load, scenario_digest
 from tasksim.scenario.problems import InputError
 from tasksim.scenario.rules import requester_rules
@@ -73,6 +74,7 @@ class ScenarioDriver(User):
         if options.log is not None:
             require_place(Path(options.log))
         scenario = load(options.scenario, options.set or [])
+        require_live(scenario)
         workload = Workload(scenario, options.replication)
         plans = list(workload.tasks())
         client = Client(Target.of(self.host or ""))
@@ -84,7 +86,10 @@ class ScenarioDriver(User):
             client=client,
             workload=workload,
             recorder=self._recorder,
-            rules={i: requester_rules(p) for i, p in enumerate(scenario.requesters)},
+            rules={
+                place: requester_rules(population, scenario.receiver)
+                for place, population in enumerate(scenario.requesters)
+            },
             task_id_of=lambda _: str(uuid.uuid4()),
             epoch_ns=time.monotonic_ns() + LEAD_NS,
             report=self._report,

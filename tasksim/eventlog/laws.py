@@ -51,6 +51,12 @@ ORDERS: Final = (
     ("started_at", "terminal_at"),
     ("created_at", "terminal_at"),
     ("terminal_at", "expired_at"),
+    ("started_at", "input_at"),
+    ("started_at", "paused_at"),
+    ("paused_at", "continued_at"),
+    ("created_at", "deleted_at"),
+    ("created_at", "wiped_at"),
+    ("terminal_at", "freed_at"),
     ("created_at", "heard_at"),
     ("terminal_at", "detected_at"),
     ("sent_at", "detected_at"),
@@ -108,10 +114,11 @@ def _retrieved_without_result(table: TaskTable) -> Column:
 
 
 def _polls_do_not_add_up(table: TaskTable) -> Column:
-    is_answered_more = table.polls_answered > table.polls_sent
+    arrivals = table.polls_sent + table.polls_doubled
+    is_answered_more = table.polls_answered > arrivals
     is_wasted_more = table.polls_wasted > table.polls_answered
     is_seen_sending = table.polls_sent > 0  # else the log is the receiver's alone
-    is_received_more = is_seen_sending & (table.polls_received > table.polls_sent)
+    is_received_more = is_seen_sending & (table.polls_received > arrivals)
     return _of(table, is_answered_more | is_wasted_more | is_received_more)
 
 
@@ -122,8 +129,25 @@ def _expiry_before_retention(table: TaskTable) -> Column:
     return _of(table, is_expired & (is_early | is_unlimited))
 
 
+def _worked_longer_than_it_took(table: TaskTable) -> Column:
+    """No task has more of a worker than the time from its start to its end."""
+    ends = np.maximum.reduce(
+        [table.terminal_at, table.freed_at, table.deleted_at, table.wiped_at, table.paused_at]
+    )
+    is_over = (table.started_at != NEVER) & (ends != NEVER)
+    return _of(table, (is_over & (table.worked_ns > ends - table.started_at)) | (
+        (table.started_at == NEVER) & (table.worked_ns > 0)))  # fmt: skip
+
+
+def _two_ends(table: TaskTable) -> Column:
+    """A task is forgotten in one way only."""
+    ways = [table.expired_at, table.deleted_at, table.wiped_at]
+    return _of(table, sum((way != NEVER).astype(int) for way in ways) > 1)
+
+
 def _lost_and_heard(table: TaskTable) -> Column:
-    return _of(table, (table.created_lost == 1) & (table.heard_at != NEVER))
+    is_heard = (table.created_lost == 1) & (table.heard_at != NEVER)
+    return _of(table, is_heard & (table.creations == 1))
 
 
 def _littles_law(table: TaskTable) -> Column:
@@ -146,6 +170,8 @@ TASK_LAWS: Final[dict[str, TaskLaw]] = {
     "an outcome comes with its instant": _outcome_without_close,
     "a result is retrieved once, of a completed task": _retrieved_without_result,
     "polls wasted <= answered <= sent, received <= sent": _polls_do_not_add_up,
+    "a worker is at a task between its start and its end": _worked_longer_than_it_took,
+    "a task is forgotten once": _two_ends,
     "no expiry before the granted retention has passed": _expiry_before_retention,
     "a lost notification is not heard": _lost_and_heard,
     "the sojourns sum to the integral of the number in system": _littles_law,
@@ -165,7 +191,7 @@ def _out_of_order(log: EventLog) -> Column:
 def _repeated(log: EventLog) -> Column:
     """Tasks with a second row of a kind that happens once."""
     once = (Kind.ARRIVED, Kind.CREATED, Kind.STARTED, Kind.FINISHED, Kind.EXPIRED, Kind.DETECTED,
-            Kind.RETRIEVED, Kind.CLOSED)  # fmt: skip
+            Kind.RETRIEVED, Kind.CLOSED, Kind.DELETED, Kind.WIPED)  # fmt: skip
     found = []
     for kind in once:
         tasks, counts = np.unique(log.task[log.kind == kind], return_counts=True)
@@ -182,7 +208,7 @@ def _before_its_cause(log: EventLog, effect: Kind, cause: Kind) -> Column:
         return np.array([], dtype=np.int64)
     causes = _first_instants(log, cause)
     broken = []
-    answered = (Operation.GET, Operation.RESULT, Operation.DELETE)
+    answered = (Operation.GET, Operation.RESULT, Operation.DELETE, Operation.INPUT)
     chosen = (log.kind == effect) & np.isin(log.operation, answered)
     for at, task, operation, ordinal in _exchanges(log, chosen):
         caused_at = causes.get((task, operation, ordinal))
@@ -222,7 +248,11 @@ def _instant_of(log: EventLog, kind: Kind) -> dict[int, int]:
 
 def _answered_after_expiry(log: EventLog) -> Column:
     """Who forgot a task has no status to tell; forgetting comes first at its instant."""
-    expired = _instant_of(log, Kind.EXPIRED) | _instant_of(log, Kind.DELETED)
+    expired = {
+        **_instant_of(log, Kind.EXPIRED),
+        **_instant_of(log, Kind.DELETED),
+        **_instant_of(log, Kind.WIPED),
+    }
     is_told = (log.kind == Kind.RECEIVED) & (log.status != NEVER)
     is_about = is_told & np.isin(log.operation, (Operation.GET, Operation.RESULT))
     rows = zip(log.task[is_about].tolist(), log.at[is_about].tolist(), strict=True)
@@ -242,6 +272,15 @@ def _result_before_completion(log: EventLog) -> Column:
     return np.array(early, dtype=np.int64)
 
 
+def _prompted_without_question(log: EventLog) -> Column:
+    asked = _instant_of(log, Kind.INPUT_ASKED)
+    if not asked:
+        return np.array([], dtype=np.int64)
+    chosen = log.kind == Kind.PROMPTED
+    rows = zip(log.task[chosen].tolist(), log.at[chosen].tolist(), strict=True)
+    return np.array([task for task, at in rows if asked.get(task, at) >= at], dtype=np.int64)
+
+
 LOG_LAWS: Final[dict[str, LogLaw]] = {
     "rows are in order": _out_of_order,
     "a task is created, started, finished, detected and closed once": _repeated,
@@ -250,4 +289,5 @@ LOG_LAWS: Final[dict[str, LogLaw]] = {
     "no request is answered before it is received": _answered_before_received,
     "no status of a task is told after it was forgotten": _answered_after_expiry,
     "no result is given before completion": _result_before_completion,
+    "no request for input arrives before it is sent": _prompted_without_question,
 }

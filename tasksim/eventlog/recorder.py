@@ -14,16 +14,18 @@ import numpy as np
 from tasksim.eventlog.log import EventLog, log_of
 from tasksim.eventlog.schema import EVENT_TYPES, NEVER, TASK_TYPES
 from tasksim.eventlog.tasks import RequestCounts, TaskTable, table_of
-from tasksim.protocol.occurrences import NONE, SIDE_OF, Kind, Operation
+from tasksim.protocol.occurrences import NONE, SIDE_OF, Kind, Operation, Reason
 from tasksim.protocol.states import TERMINAL
 from tasksim.units import NS_PER_S
 
 BINS_MAX: Final = 400
 _COLUMN: Final = {name: index for index, name in enumerate(TASK_TYPES)}
+_COUNTS: Final = {"created_lost", "creations", "dictated_ns", "limited", "worked_ns"}
 _BLANK: Final = [
-    0 if name.startswith("polls_") or name in {"created_lost", "dictated_ns"} else NEVER
-    for name in TASK_TYPES
+    *(0 if name.startswith("polls_") or name in _COUNTS else NEVER for name in TASK_TYPES),
+    NEVER,  # since when a worker is at it; no column
 ]
+_BUSY_SINCE: Final = len(TASK_TYPES)
 _IS_TERMINAL: Final = {int(status) for status in TERMINAL}
 Row = list[int]
 Fold = Callable[[Row, int, int, int, int, int], None]
@@ -98,9 +100,9 @@ class TaskRecorder:
         /,
     ) -> None:
         """Fold one occurrence in. Occurrences come in order of time."""
-        self.end_at = at
+        self.end_at = max(self.end_at, at)
         if kind == _RECEIVED:
-            self._requests.count(at, operation)
+            self._requests.count(at, operation, reason)
         if task < 0:
             return
         row = self._tasks.get(task)
@@ -116,7 +118,7 @@ class TaskRecorder:
 
     def finish(self) -> tuple[TaskTable, RequestCounts]:
         """The table and the counts so far."""
-        rows = np.array(list(self._tasks.values()), dtype=np.int64).reshape(-1, len(TASK_TYPES))
+        rows = np.array(list(self._tasks.values()), dtype=np.int64).reshape(-1, len(_BLANK))
         table = table_of({name: rows[:, index] for name, index in _COLUMN.items()})
         return table, self._requests.finish()
 
@@ -134,22 +136,28 @@ class RequestCounter:
 
     def __init__(self) -> None:
         self._totals = [0] * len(Operation)
+        self._limited = [0] * len(Operation)
         self._second = -1
-        self._in_second = 0
-        self._peak = 0
+        self._in_second = self._polls_in_second = 0
+        self._peak = self._peak_polls = 0
         self._bin_ns = NS_PER_S
         self._bins = [[0] * BINS_MAX for _ in Operation]
         self._bins_used = 0
 
-    def count(self, at: int, operation: int) -> None:
+    def count(self, at: int, operation: int, reason: int = NONE) -> None:
         """Count a request that reached the receiver at that instant."""
         self._totals[operation] += 1
+        if reason == _RATE_LIMITED:
+            self._limited[operation] += 1
         second = at // NS_PER_S
         if second != self._second:
             self._second = second
-            self._in_second = 0
+            self._in_second = self._polls_in_second = 0
         self._in_second += 1
         self._peak = max(self._peak, self._in_second)
+        if operation == _GET:
+            self._polls_in_second += 1
+            self._peak_polls = max(self._peak_polls, self._polls_in_second)
         index = at // self._bin_ns
         while index >= BINS_MAX:
             self._widen()
@@ -161,7 +169,9 @@ class RequestCounter:
         """The counts so far."""
         return RequestCounts(
             by_operation=tuple(self._totals),
+            limited=tuple(self._limited),
             peak=self._peak,
+            peak_polls=self._peak_polls,
             bin_ns=self._bin_ns,
             bins=np.array(self._bins, dtype=np.int64)[:, : self._bins_used],
         )
@@ -202,13 +212,20 @@ _RECEIVED: Final = int(Kind.RECEIVED)
 _GET: Final = int(Operation.GET)
 _CREATE: Final = int(Operation.CREATE)
 _CREATED: Final = int(Operation.CREATED)
+_RATE_LIMITED: Final = int(Reason.RATE_LIMITED)
+_OVER_LIMIT: Final = {int(Reason.RATE_LIMITED), int(Reason.CONCURRENCY)}
 _TASK: Final = _COLUMN["task"]
 _REQUESTER: Final = _COLUMN["requester"]
+_CREATIONS: Final = _COLUMN["creations"]
 _SENT_AT: Final = _COLUMN["sent_at"]
 _POLLS_SENT: Final = _COLUMN["polls_sent"]
 _POLLS_RECEIVED: Final = _COLUMN["polls_received"]
 _POLLS_ANSWERED: Final = _COLUMN["polls_answered"]
 _POLLS_WASTED: Final = _COLUMN["polls_wasted"]
+_POLLS_DOUBLED: Final = _COLUMN["polls_doubled"]
+_LIMITED: Final = _COLUMN["limited"]
+_WORKED_NS: Final = _COLUMN["worked_ns"]
+_PAUSED_AT: Final = _COLUMN["paused_at"]
 
 
 def _instant(column: str) -> Fold:
@@ -225,13 +242,17 @@ def _instant(column: str) -> Fold:
 def _sent(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
     if operation == _GET:
         row[_POLLS_SENT] += 1
-    elif operation == _CREATE and row[_SENT_AT] == NEVER:
-        row[_SENT_AT] = at
+    elif operation == _CREATE:
+        row[_CREATIONS] += 1
+        if row[_SENT_AT] == NEVER:
+            row[_SENT_AT] = at
 
 
 def _received(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
     if operation == _GET:
         row[_POLLS_RECEIVED] += 1
+    if reason in _OVER_LIMIT:
+        row[_LIMITED] += 1
 
 
 def _answered(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
@@ -254,6 +275,53 @@ def _created(row: Row, at: int, operation: int, status: int, reason: int, value:
 def _finished(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
     row[_COLUMN["terminal_at"]] = at
     row[_COLUMN["status"]] = status
+    _worked(row, at)
+
+
+def _worked(row: Row, at: int) -> None:
+    """A worker, if there was one, is at the task no more."""
+    if row[_BUSY_SINCE] != NEVER:
+        row[_WORKED_NS] += at - row[_BUSY_SINCE]
+        row[_BUSY_SINCE] = NEVER
+
+
+def _started(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    if row[_COLUMN["started_at"]] == NEVER:
+        row[_COLUMN["started_at"]] = at
+    row[_BUSY_SINCE] = at
+
+
+def _continued(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    row[_COLUMN["continued_at"]] = at
+    row[_BUSY_SINCE] = at
+
+
+def _paused(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    if row[_PAUSED_AT] == NEVER:
+        row[_PAUSED_AT] = at
+    _worked(row, at)
+
+
+def _freed(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    row[_COLUMN["freed_at"]] = at
+    stopped_at = max(row[_COLUMN["terminal_at"]], row[_COLUMN["deleted_at"]])
+    row[_WORKED_NS] += at - stopped_at
+
+
+def _forgotten(column: str) -> Fold:
+    """A fold for a task that the receiver forgets while it may be at work."""
+    index = _COLUMN[column]
+
+    def keep(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+        row[index] = at
+        _worked(row, at)
+
+    return keep
+
+
+def _duplicated(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    if operation == _GET:
+        row[_POLLS_DOUBLED] += 1
 
 
 def _detected(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
@@ -275,7 +343,14 @@ def _folds() -> tuple[Fold | None, ...]:
     """Folds by kind; None where a kind changes no row."""
     by_kind: dict[Kind, Fold] = {
         Kind.EXPIRED: _instant("expired_at"),
-        Kind.DELETED: _instant("deleted_at"),
+        Kind.DELETED: _forgotten("deleted_at"),
+        Kind.WIPED: _forgotten("wiped_at"),
+        Kind.INTERRUPTED: _paused,
+        Kind.PAUSED: _paused,
+        Kind.CONTINUED: _continued,
+        Kind.FREED: _freed,
+        Kind.INPUT_ASKED: _instant("input_at"),
+        Kind.DUPLICATED: _duplicated,
         Kind.FINISHED: _finished,
         Kind.CREATED_HEARD: _instant("heard_at"),
         Kind.ANSWERED: _answered,
@@ -284,7 +359,7 @@ def _folds() -> tuple[Fold | None, ...]:
         Kind.CLOSED: _closed,
         Kind.RECEIVED: _received,
         Kind.CREATED: _created,
-        Kind.STARTED: _instant("started_at"),
+        Kind.STARTED: _started,
         Kind.LOST: _lost,
         Kind.ARRIVED: _arrived,
         Kind.SENT: _sent,

@@ -16,7 +16,7 @@ from tasksim.protocol.occurrences import Kind, Operation, Reason, Side
 from tasksim.protocol.states import Status
 
 Column = npt.NDArray[Any]
-VERSION: Final = 1
+VERSION: Final = 2
 NEVER: Final = -1
 
 EVENT_TYPES: Final[dict[str, str]] = {
@@ -39,10 +39,15 @@ TASK_TYPES: Final[dict[str, str]] = {
     "sent_at": "<i8",  # actual start
     "created_at": "<i8",
     "started_at": "<i8",
+    "input_at": "<i8",  # input was asked for
+    "paused_at": "<i8",  # the work lost its worker, to input or to a restart, first
+    "continued_at": "<i8",  # the work got a worker again, last
     "terminal_at": "<i8",
     "status": "i1",  # the terminal one
     "expired_at": "<i8",
     "deleted_at": "<i8",
+    "wiped_at": "<i8",  # a restart forgot it
+    "freed_at": "<i8",  # the worker of a stopped task, where stopping takes time
     "heard_at": "<i8",  # the created notification, at the requester
     "detected_at": "<i8",
     "detected_by": "i1",
@@ -53,9 +58,13 @@ TASK_TYPES: Final[dict[str, str]] = {
     "polls_received": "<i4",
     "polls_answered": "<i4",
     "polls_wasted": "<i4",  # answered, and not terminal
+    "polls_doubled": "<i4",  # gets and answers to them that the network delivered twice
+    "limited": "<i4",  # requests that a rate limit or a cap refused
+    "worked_ns": "<i8",  # time of workers that it took
     "dictated_ns": "<i8",  # duration of the work as it was drawn
     "keep_alive_ns": "<i8",  # granted; -1 unlimited
     "created_lost": "i1",
+    "creations": "<i4",  # times that it was asked for
 }
 
 # Columns that hold codes, stored as their names.

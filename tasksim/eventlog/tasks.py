@@ -19,10 +19,15 @@ class TaskTable:
     sent_at: Column
     created_at: Column
     started_at: Column
+    input_at: Column
+    paused_at: Column
+    continued_at: Column
     terminal_at: Column
     status: Column
     expired_at: Column
     deleted_at: Column
+    wiped_at: Column
+    freed_at: Column
     heard_at: Column
     detected_at: Column
     detected_by: Column
@@ -33,9 +38,13 @@ class TaskTable:
     polls_received: Column
     polls_answered: Column
     polls_wasted: Column
+    polls_doubled: Column
+    limited: Column
+    worked_ns: Column
     dictated_ns: Column
     keep_alive_ns: Column
     created_lost: Column
+    creations: Column
 
     def __len__(self) -> int:
         return len(self.task)
@@ -71,7 +80,9 @@ class RequestCounts:
     """Requests that reached the receiver."""
 
     by_operation: tuple[int, ...]  # indexed by Operation
+    limited: tuple[int, ...]  # of them refused by a rate limit
     peak: int  # most in one whole second of the run's clock
+    peak_polls: int  # most gets in one whole second
     bin_ns: int  # width of a bin
     bins: Column  # shape (operations, bins)
 

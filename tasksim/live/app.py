@@ -32,7 +32,8 @@ from tasksim.protocol.errors import (
     InvalidMessageError,
     ProtocolError,
 )
-from tasksim.protocol.messages import Call, Cancel, Reply
+from tasksim.protocol.messages import Call, Cancel, Failure, Reply
+from tasksim.units import NS_PER_S
 
 BODY_BYTES_MAX: Final = 1 << 20
 SESSIONS_MAX: Final = 100_000
@@ -179,7 +180,13 @@ class Endpoint:
 
     def _json_of(self, reply: Reply | None) -> Response:
         """The answer; 202 without a body where a cancelled request has none (C13)."""
-        return Response(status_code=202) if reply is None else _json(self._codec.encode(reply))
+        if reply is None:
+            return Response(status_code=202)
+        document = self._codec.encode(reply)
+        if not isinstance(reply, Failure) or reply.retry_after_ns is None:
+            return _json(document)
+        seconds = -(-reply.retry_after_ns // NS_PER_S)  # whole seconds, rounded up
+        return _json(document, 429, {"Retry-After": str(seconds)})
 
     def _open_session(self, document: Document) -> Response:
         if len(self._sessions) >= SESSIONS_MAX:

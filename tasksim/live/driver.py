@@ -24,12 +24,14 @@ from tasksim.protocol.messages import (
     Cancel,
     Create,
     Created,
+    InputAnswer,
     Question,
     Reply,
     Request,
 )
 from tasksim.protocol.occurrences import Kind, Operation
-from tasksim.protocol.requester import Requester, RequesterRules
+from tasksim.protocol.requester import Requester
+from tasksim.protocol.rules import RequesterRules
 from tasksim.scenario.workload import TaskPlan, Workload
 from tasksim.units import NS_PER_S, ms_from_ns
 
@@ -61,8 +63,8 @@ class TaskDriver:
         self._around = around
         self._codec = Codec()
         self._inbox: Any = Queue()
-        self._stream: Stream | None = None
-        self._reader: Any = None  # the greenlet that reads it
+        self._streams: list[Stream] = []  # one a creation
+        self._readers: list[Any] = []  # the greenlets that read them
         self._late_ns = 0
         self._seen_at = 0  # the clock's reading that the next rows of the log carry
         self._machine = Requester(
@@ -84,12 +86,18 @@ class TaskDriver:
         requests = self._machine.start(self._woken(due_at))
         try:
             while not self._machine.done or requests:
-                requests = self._exchange(requests[0]) if requests else self._wait()
+                if not requests:
+                    requests = self._wait()
+                    continue
+                found: list[Request] = []
+                for request in requests:
+                    found += self._exchange(request)
+                requests = found
         finally:
-            if self._reader is not None:
-                self._reader.kill()  # a connection has one reader at a time
-            if self._stream is not None:
-                self._stream.close()
+            for reader in self._readers:
+                reader.kill()  # a connection has one reader at a time
+            for stream in self._streams:
+                stream.close()
 
     # Waiting.
 
@@ -130,10 +138,11 @@ class TaskDriver:
 
     def _exchange(self, request: Request) -> list[Request]:
         if isinstance(request, Create):
-            self._reader = gevent.spawn(self._read_stream, request)
+            self._readers.append(gevent.spawn(self._read_stream, request))
             return []
         if isinstance(request, Cancel):
             return self._notify(request)
+        assert not isinstance(request, InputAnswer), "a live receiver asks for nothing yet"
         operation = OPERATION_OF[type(request)]
         sent_at = time.monotonic_ns()
         until_ns = sent_at + self._around.rules[self._plan.population].request_timeout_ns
@@ -170,10 +179,11 @@ class TaskDriver:
         rules = self._around.rules[self._plan.population]
         until_ns = sent_at + rules.created_timeout_ns + rules.request_timeout_ns
         try:
-            self._stream = self._around.client.stream(
+            stream = self._around.client.stream(
                 self._codec.encode(request), self._headers, until_ns=until_ns
             )
-            for document in self._stream.documents(WHILE_OPEN):
+            self._streams.append(stream)
+            for document in stream.documents(WHILE_OPEN):
                 at = time.monotonic_ns()
                 message = self._about_task(document, request)
                 if message is None:

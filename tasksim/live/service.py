@@ -14,11 +14,22 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tasksim.eventlog.recorder import EventRecorder
+from tasksim.live.reach import require_live
 from tasksim.live.workers import Work, WorkPool
 from tasksim.protocol.errors import InvalidMessageError
-from tasksim.protocol.messages import Call, Cancel, Create, Created, Question, Reply
-from tasksim.protocol.occurrences import Kind, Operation
-from tasksim.protocol.receiver import Key, Output, Receiver, StartWork, StopWork
+from tasksim.protocol.lifecycle import Output, Send, StartWork, StopWork
+from tasksim.protocol.messages import (
+    Call,
+    Cancel,
+    Create,
+    Created,
+    InputRequest,
+    Question,
+    Reply,
+)
+from tasksim.protocol.occurrences import Kind, Operation, Reason
+from tasksim.protocol.receiver import Receiver
+from tasksim.protocol.records import Key
 from tasksim.scenario.model import Scenario
 from tasksim.scenario.rules import receiver_rules
 from tasksim.scenario.variates import LONGEST_NS
@@ -71,6 +82,7 @@ class TaskService:
         self.recorder: Final = EventRecorder()
         self._clock = clock
         self._replication = replication
+        require_live(scenario)
         self._workload = Workload(scenario, replication)
         rules = replace(receiver_rules(scenario), cursor_key=secrets.token_bytes(32))
         self._receiver = Receiver(rules, self.recorder)
@@ -103,7 +115,7 @@ class TaskService:
         self._pending[start.key] = Pending(waiter=waiter, closes_at=closes_at)
         self._begin(start, self._work(start, order, request), now)
         if not streams or self._is_created_lost(request):
-            self.recorder(now, Kind.LOST, start.number, Operation.CREATED)
+            self.recorder(now, Kind.LOST, start.number, Operation.CREATED, 0, -1, Reason.REPLY_LOST)
             created = None
         self._arm()
         return Admission(created=created, original=waiter, stream_s=lifetime_s)
@@ -223,7 +235,9 @@ class TaskService:
         draw = request.draw
         if draw is None or draw.replication != self._replication:
             return False
-        return self._workload.is_created_lost(self._workload.key_of(draw.entity))
+        return self._workload.messages.is_created_lost(
+            self._workload.key_of(draw.entity), request.attempt
+        )
 
 
 def order_of(call: Call) -> Order:
@@ -255,8 +269,12 @@ def _parts(
             start = output
         elif isinstance(output, StopWork):
             stop = output
-        elif isinstance(output.message, Created):
-            created = output.message
         else:
-            reply = output.message
+            assert isinstance(output, Send), "the rest is refused before it is served"
+            message = output.message
+            assert not isinstance(message, InputRequest), "the work asks for nothing"
+            if isinstance(message, Created):
+                created = message
+            else:
+                reply = message
     return created, start, reply, stop

@@ -59,7 +59,7 @@ def summarise(runs: Sequence[Run], scenario: Scenario) -> Summary:
     """Summary of one or more replications."""
     warm_at = ns_from_s(scenario.warmup_s)
     trees = [_metrics(run, scenario, warm_at) for run in runs]
-    kept = [run.tasks.where(run.tasks.arrival_at >= warm_at) for run in runs]
+    kept = [_measured(run.tasks, warm_at) for run in runs]
     counts = _sum_of([counts_of(table) for table in kept])
     return Summary(
         metrics=_over(trees),
@@ -69,9 +69,16 @@ def summarise(runs: Sequence[Run], scenario: Scenario) -> Summary:
     )
 
 
+def _measured(table: TaskTable, warm_at: int) -> TaskTable:
+    """Tasks that count: not of the warm-up, nor asked for anew under another id."""
+    is_live = (table.arrival_at != NEVER) & (table.outcome != Reason.SUPERSEDED)
+    return table.where(is_live & (table.arrival_at >= warm_at))
+
+
 # What is measured of each task: (metric, later instant, earlier instant).
 SPANS: Final = (
     ("detection_delay_s", "detected_at", "terminal_at"),
+    ("held_s", "sent_at", "arrival_at"),
     ("waiting_s", "started_at", "created_at"),
     ("service_s", "terminal_at", "started_at"),
     ("sojourn_s", "terminal_at", "created_at"),
@@ -109,6 +116,7 @@ def counts_of(table: TaskTable) -> dict[str, int]:
         "retrieved": int(np.sum(outcome == Reason.RETRIEVED)),
         "failed": int(np.sum(outcome == Reason.FAILED)),
         "cancelled": int(np.sum(outcome == Reason.CANCELLED)),
+        "unknown": int(np.sum(outcome == Reason.UNKNOWN)),
         "lost": int(np.sum(outcome == Reason.RESULT_LOST)),
         "rejected": int(np.sum(outcome == Reason.REJECTED)),
         "gave_up": int(np.sum(outcome == Reason.GAVE_UP)),
@@ -118,7 +126,7 @@ def counts_of(table: TaskTable) -> dict[str, int]:
 
 def _metrics(run: Run, scenario: Scenario, warm_at: int) -> Tree:
     """Metrics of one replication, as floats; nan where there is nothing to measure."""
-    table = run.tasks.where(run.tasks.arrival_at >= warm_at)
+    table = _measured(run.tasks, warm_at)
     tree: Tree = {
         name: _five_numbers(span_s(table, later, earlier)) for name, later, earlier in SPANS
     }
@@ -126,7 +134,12 @@ def _metrics(run: Run, scenario: Scenario, warm_at: int) -> Tree:
     tree["polls_per_task"] = {"mean": _mean(table.polls_sent)}
     tree["wasted_polls_per_task"] = {"mean": _mean(table.polls_wasted)}
     tree |= _shares(table)
-    tree["requests_per_s"] = _requests(run, warm_at)
+    tree["rate_limited_share"] = _rate_limited_share(run)
+    requests = _requests(run, warm_at)
+    tree["requests_per_s"] = requests
+    if requests:
+        polls_per_s = requests["by_operation"]["get"]
+        tree["phase_synchronisation"] = _ratio(run.counts.peak_polls, polls_per_s)
     tree |= _state(run.tasks, scenario, warm_at)
     return tree
 
@@ -155,10 +168,17 @@ def _shares(table: TaskTable) -> dict[str, float]:
             ("gave_up", "gave_up"),
             ("failed", "failed"),
             ("cancelled", "cancelled"),
+            ("unknown", "unknown"),
         )
     }
     lost = int(np.sum(table.created_lost))
     return {**shares, "created_lost_share": lost / created if created else nan}
+
+
+def _rate_limited_share(run: Run) -> float:
+    """Share of the requests at the receiver that a rate limit refused."""
+    total = run.counts.total
+    return sum(run.counts.limited) / total if total else float("nan")
 
 
 def _requests(run: Run, warm_at: int) -> Tree:
@@ -191,22 +211,63 @@ def _requests(run: Run, warm_at: int) -> Tree:
     }
 
 
+def _ratio(peak: float, mean: float) -> float:
+    return peak / mean if mean else float("nan")
+
+
 def _state(table: TaskTable, scenario: Scenario, warm_at: int) -> Tree:
     """State over time between the end of the warm-up and the last arrival."""
     if not len(table):
         return {}
     window = (warm_at, max(int(table.arrival_at.max()), warm_at + 1))
-    in_system = number_over_time(table.created_at, table.terminal_at)
-    forgotten_at = np.where(table.deleted_at == NEVER, table.expired_at, table.deleted_at)
+    # A task that was forgotten before it ended left the system then.
+    gone_at = _first_of(table.deleted_at, table.wiped_at)
+    left_at = _first_of(table.terminal_at, gone_at)
+    in_system = number_over_time(
+        table.created_at, np.where(table.created_at == NEVER, NEVER, left_at)
+    )
+    forgotten_at = _first_of(table.expired_at, gone_at)
     resident = number_over_time(table.created_at, forgotten_at)
     tree: Tree = {
         "in_system": time_mean_and_max(in_system, *window),
         "resident_tasks": time_mean_and_max(resident, *window),
     }
     if scenario.receiver.workers is not None:
-        busy = time_mean_and_max(number_over_time(table.started_at, table.terminal_at), *window)
+        begins, ends = _busy(table)
+        busy = time_mean_and_max(number_over_time(begins, ends), *window)
         tree["utilization"] = busy["mean"] / scenario.receiver.workers
+    is_wasted = table.retrieved_at == NEVER
+    tree["worker_s"] = {
+        "total": float(table.worked_ns.sum() / NS_PER_S),
+        "wasted": float(table.worked_ns[is_wasted].sum() / NS_PER_S),
+    }
     return tree
+
+
+def _first_of(one: Column, other: Column) -> Column:
+    """The earlier of two instants, of those that there are."""
+    both = np.minimum(one, other)
+    return np.where(one == NEVER, other, np.where(other == NEVER, one, both))
+
+
+def _busy(table: TaskTable) -> tuple[Column, Column]:
+    """When workers began with tasks and when they left them.
+
+    Exact for one pause a task; a task that a restart interrupts after a pause counts as paused
+    until it is continued for the last time.
+    """
+    gone_at = _first_of(table.deleted_at, table.wiped_at)
+    left_at = _first_of(table.terminal_at, gone_at)
+    end_at = np.where(table.freed_at == NEVER, left_at, table.freed_at)
+    is_started = table.started_at != NEVER
+    is_paused = table.paused_at != NEVER
+    is_continued = table.continued_at != NEVER
+    begins = [table.started_at, table.continued_at[is_paused & is_continued]]
+    ends = [
+        np.where(is_paused, table.paused_at, end_at)[is_started],
+        end_at[is_paused & is_continued],
+    ]
+    return np.concatenate(begins), np.concatenate(ends)
 
 
 def _over(trees: Sequence[Tree]) -> Tree:

@@ -75,6 +75,31 @@ class DeleteRefusedError(ProtocolError):
         super().__init__(f"Cannot delete task: Task status is '{status.name.lower()}'")
 
 
+class OverLimitError(ProtocolError):
+    """The requester asks for more than the receiver gives at once (R51, R52)."""
+
+    code = INTERNAL_ERROR
+    text: ClassVar[str]
+
+    def __init__(self, retry_after_ns: int) -> None:
+        super().__init__(self.text)
+        self.retry_after_ns: Final = retry_after_ns
+
+
+class TooManyTasksError(OverLimitError):
+    """As many tasks are open as are allowed (R52a)."""
+
+    reason = Reason.CONCURRENCY
+    text = "Too many concurrent tasks"
+
+
+class RateLimitedError(OverLimitError):
+    """Requests of this kind come faster than is allowed (R51)."""
+
+    reason = Reason.RATE_LIMITED
+    text = "Rate limit exceeded"
+
+
 class ResultNotReadyError(ProtocolError):
     """A result was asked for in a status other than completed (R23, R24)."""
 

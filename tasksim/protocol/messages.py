@@ -19,8 +19,13 @@ RequestId = int | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What the task wraps: the request as it would be without a task."""
+    """What the task wraps: the request as it would be without a task.
 
+    *method* is that of MCP; *tool* names the tool of a tool call and says nothing for others,
+    whose parameters are *arguments*.
+    """
+
+    method: str = "tools/call"
     tool: str = "work"
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
@@ -38,10 +43,14 @@ class DrawAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create:
-    """A request that asks to be run as a task (SEP-1686 3.1)."""
+    """A request that asks to be run as a task (SEP-1686 3.1).
+
+    Not *augmented* it is the plain call that it wraps, whatever ``task_id`` says.
+    """
 
     request_id: RequestId
     task_id: str
+    augmented: bool = True
     keep_alive_ns: int | None = None
     call: Call = PLAIN_CALL
     draw: DrawAddress | None = None
@@ -100,8 +109,20 @@ class Delete:
     attempt: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputAnswer:
+    """What the user said to the receiver's request *request_id* (4.4); it is not answered."""
+
+    request_id: RequestId  # of the receiver's request
+    task_id: str
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    draw: DrawAddress | None = None
+    attempt: int = 0
+
+
 Question = Create | Get | GetResult | List | Delete  # what is answered
-Request = Question | Cancel
+Notice = Cancel | InputAnswer  # what is not
+Request = Question | Notice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +130,21 @@ class Created:
     """Notification: the task exists and can be polled (3.4, R03)."""
 
     task_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputRequest:
+    """The receiver asks the task's requester for input (4.4, R14, R15).
+
+    It goes under the task's own id, as everything that the task depends on (R27).
+    *request_id* is the receiver's; *ordinal* says which of the task's requests it is.
+    """
+
+    request_id: RequestId
+    task_id: str
+    ordinal: int = 0
+    method: str = "elicitation/create"
+    params: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,13 +205,14 @@ class Failure:
 
 
 Reply = TaskView | TaskPage | Deleted | Result | Failure
-Message = Request | Created | Reply
+Message = Request | Created | InputRequest | Reply
 
 OPERATION_OF: Final[dict[type[Request], Operation]] = {
     Create: Operation.CREATE,
     Get: Operation.GET,
     GetResult: Operation.RESULT,
     Cancel: Operation.CANCEL,
+    InputAnswer: Operation.INPUT,
     List: Operation.LIST,
     Delete: Operation.DELETE,
 }

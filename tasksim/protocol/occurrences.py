@@ -4,8 +4,8 @@ Rule 1: numbers are final and dense from 0; they are columns of event logs.
 Rule 2: a machine reports what it knows at the instant it knows it, through one ``Observer``;
 it computes no statistics.
 
-The order of ``Kind`` is the order of rows at one instant in a sorted log: first what ends,
-then timers, then what reaches the requester, then what reaches the receiver, then what is new.
+The order of ``Kind`` is the order of rows at one instant in a sorted log. Up to ``DELETED`` it
+is: what ends, timers, what reaches the requester, what reaches the receiver, what is new.
 """
 
 from enum import IntEnum
@@ -33,6 +33,7 @@ class Operation(IntEnum):
     CANCEL = 5
     CREATED = 6  # the notification
     ORIGINAL = 7  # the late answer to the request that created the task
+    INPUT = 8  # the receiver asks the requester for input
 
 
 class Kind(IntEnum):
@@ -54,6 +55,17 @@ class Kind(IntEnum):
     ARRIVED = 13  # the task was due to be created [dictated duration of the work, ns]
     SENT = 14  # a request left the requester
     DELETED = 15  # the receiver forgot the task because it was asked to (status it had)
+    INTERRUPTED = 16  # a restart stopped the worker
+    WIPED = 17  # a restart made the receiver forget the task (status it had)
+    RESTARTED = 18  # the receiver is up again [how long it was down, ns]
+    INPUT_ASKED = 19  # the work needs input [number of requests to the requester]
+    PAUSED = 20  # the work waits for input and holds no worker
+    RESUMED = 21  # every request for input is answered: the task is working again
+    CONTINUED = 22  # a worker goes on with work that had begun before
+    FREED = 23  # a worker that was told to stop has stopped
+    PROMPTED = 24  # a request for input reached the requester (ordinal: which)
+    DUPLICATED = 25  # the network delivers a message twice (operation, ordinal)
+    SUSPECTED = 26  # a requester looks abusive to the receiver (operation, reason)
 
 
 class Reason(IntEnum):
@@ -82,6 +94,19 @@ class Reason(IntEnum):
     GAVE_UP = 17
     # Transport.
     NO_ANSWER = 18  # the connection broke or the request timed out
+    # Refusals by the receiver, continued.
+    CONCURRENCY = 19  # too many tasks are open
+    RATE_LIMITED = 20
+    DISREGARDED = 21  # input that came when nobody waited for it any more
+    # Outcomes, continued.
+    SUPERSEDED = 22  # the requester asked anew under another id
+    # Where a message was lost.
+    REQUEST_LOST = 23  # before the receiver acted
+    REPLY_LOST = 24  # after the receiver acted
+    RECEIVER_DOWN = 25
+    # What makes a requester suspect.
+    FAILED_LOOKUPS = 26
+    EARLY_POLLS = 27
 
 
 SIDE_OF: Final[dict[Kind, Side]] = {
@@ -101,6 +126,17 @@ SIDE_OF: Final[dict[Kind, Side]] = {
     Kind.ARRIVED: Side.REQUESTER,
     Kind.SENT: Side.REQUESTER,
     Kind.DELETED: Side.RECEIVER,
+    Kind.INPUT_ASKED: Side.RECEIVER,
+    Kind.RESUMED: Side.RECEIVER,
+    Kind.PAUSED: Side.RECEIVER,
+    Kind.CONTINUED: Side.RECEIVER,
+    Kind.PROMPTED: Side.REQUESTER,
+    Kind.WIPED: Side.RECEIVER,
+    Kind.RESTARTED: Side.RECEIVER,
+    Kind.DUPLICATED: Side.NETWORK,
+    Kind.SUSPECTED: Side.RECEIVER,
+    Kind.FREED: Side.RECEIVER,
+    Kind.INTERRUPTED: Side.RECEIVER,
 }
 
 

@@ -2,37 +2,43 @@
 
 Rule 1: no clock and no I/O. It is told the time and what happened, and answers with what to send,
 which work to start, and when it wants to be woken.
-Rule 2: it owns the task table, the lifecycle and retention; workers and queues belong to whoever
-drives it.
-Rule 3: a task is known by (session, task id). Another session's task is indistinguishable from
-one that does not exist (R49).
+Rule 2: it owns the task table, the lifecycle, retention and limits; workers and queues belong to
+whoever drives it.
+Rule 3: a task is known by (owner, task id); the owner is the session, or as ``Binding`` says.
+Another owner's task is indistinguishable from one that does not exist (R49).
 Rule 4: an occurrence carries the attempt that the requester tells with its draw address, else the
 receiver's own count; it cannot see more.
 
 Times are nanoseconds on the driver's clock, and never run backwards.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from heapq import heappop, heappush
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from tasksim.policies import ABSENT, UNLIMITED
 from tasksim.policies.retention import granted_ns
 from tasksim.protocol.cursors import Cursors
 from tasksim.protocol.errors import (
-    INTERNAL_ERROR,
     DeleteRefusedError,
     DuplicateTaskError,
+    OverLimitError,
     ProtocolError,
     ResultNotReadyError,
-    TaskExpiredError,
     TaskNotFoundError,
     UnknownMethodError,
 )
+from tasksim.protocol.gate import Sentry
+from tasksim.protocol.lifecycle import (
+    Answer,
+    Lifecycle,
+    Output,
+    ResumeWork,
+    RunPlain,
+    Send,
+    StartWork,
+    StopWork,
+)
 from tasksim.protocol.messages import (
     OPERATION_OF,
-    Call,
     Cancel,
     Create,
     Created,
@@ -41,9 +47,10 @@ from tasksim.protocol.messages import (
     Failure,
     Get,
     GetResult,
+    InputAnswer,
     List,
+    Notice,
     Question,
-    Reply,
     Request,
     RequestId,
     Result,
@@ -51,224 +58,129 @@ from tasksim.protocol.messages import (
     TaskView,
 )
 from tasksim.protocol.occurrences import NONE, Kind, Observer, Operation, Reason
-from tasksim.protocol.states import TERMINAL, Status, require_move
-from tasksim.protocol.ties import Tie, rank
+from tasksim.protocol.records import Key, TaskRecord
+from tasksim.protocol.rules import Binding, ReceiverRules
+from tasksim.protocol.states import TERMINAL, Status
 
-Key = tuple[str, str]  # (session, task id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceiverRules:
-    """What a receiver grants and advertises."""
-
-    keep_alive_default_ns: int = 300_000_000_000  # UNLIMITED or a duration
-    keep_alive_max_ns: int = UNLIMITED
-    poll_interval_ns: int | None = None  # None: no pollFrequency is advertised (R21)
-    tombstones: int = 10_000  # forgotten ids remembered, the oldest dropped first
-    deletable: frozenset[Status] | None = TERMINAL  # None: deletion is not supported (R43)
-    page_size: int = 50  # tasks in one answer to a list (R37)
-    cursor_key: bytes = b"tasksim"  # a live receiver takes a secret one
+LOOKUPS: Final = frozenset({Reason.NOT_FOUND, Reason.EXPIRED})
+CANCELLED: Final = "Request was cancelled"
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
-    """Deliver *message* to *session*."""
+class Caller(NamedTuple):
+    """Who sends a message: whose tasks it sees, in which session, and whom limits act on."""
 
+    owner: str
     session: str
-    message: Created | Reply
+    requester: str
 
 
-@dataclass(frozen=True, slots=True)
-class StartWork:
-    """Run *call*; report back with *key*. *number* is the task's number in the log."""
-
-    key: Key
-    call: Call
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class StopWork:
-    """Stop the work of *key*, running or queued; nothing is to be reported of it any more."""
-
-    key: Key
-
-
-Output = Send | StartWork | StopWork
-
-
-class TaskRecord:
-    """What a receiver remembers of a task."""
-
-    __slots__ = (
-        "error",
-        "expires_at",
-        "fetches",
-        "gets",
-        "keep_alive_ns",
-        "key",
-        "number",
-        "payload",
-        "request_id",
-        "sequence",
-        "status",
-    )
-
-    def __init__(
-        self, key: Key, number: int, sequence: int, request_id: RequestId, keep_alive_ns: int
-    ) -> None:
-        self.key: Final = key
-        self.number: Final = number  # in the log
-        self.sequence: Final = sequence  # of its admission
-        self.request_id: Final = request_id
-        self.keep_alive_ns: Final = keep_alive_ns  # UNLIMITED or a duration
-        self.status = Status.SUBMITTED  # R09
-        self.expires_at: int | None = None
-        self.payload: Mapping[str, Any] | None = None
-        self.error: str | None = None
-        self.gets = 0  # answered with a status
-        self.fetches = 0  # answered with the result
-
-    def is_over(self, now: int) -> bool:
-        """Whether its retention has passed, swept or not."""
-        return self.expires_at is not None and self.expires_at <= now
-
-
-class Receiver:
-    """Task table, lifecycle and retention of one receiver (SEP-1686 4)."""
+class Receiver(Lifecycle):
+    """Task table, lifecycle, retention and limits of one receiver (SEP-1686 4 and 8)."""
 
     def __init__(self, rules: ReceiverRules, observe: Observer) -> None:
-        self._rules = rules
-        self._observe = observe
-        self._tasks: dict[Key, TaskRecord] = {}
-        self._sessions: dict[str, dict[str, TaskRecord]] = {}  # in order of admission
-        self._tombstones: dict[Key, type[ProtocolError]] = {}  # and what to say of them
-        self._expiries: list[tuple[int, int, Key]] = []
+        super().__init__(rules, observe)
         self._cursors = Cursors(rules.cursor_key)
-        self._originals: dict[tuple[str, RequestId], Key] = {}  # by the request that created them
-        self._admitted = 0
+        self._sentry = None if rules.watch is None else Sentry(rules.watch)
 
     # What happens to it.
 
-    def receive(self, session: str, message: Request, now: int) -> list[Output]:
-        """Take a message that arrived from *session*.
+    def receive(
+        self, session: str, message: Request, now: int, principal: str = ""
+    ) -> list[Output]:
+        """Take a message that arrived in *session* from *principal*.
 
         A request that is at fault is answered with a ``Failure`` and changes nothing.
         """
+        caller = self._caller(session, principal)
         try:
-            if isinstance(message, Get):
-                return [Send(session, self._get(session, message, now))]
-            if isinstance(message, Create):
-                return self._create(session, message, now)
+            if self._gate.limits:
+                self._gate.require_rate(OPERATION_OF[type(message)], caller.requester, now)
             if isinstance(message, Cancel):
                 return self._cancel(session, message, now)
-            if isinstance(message, List):
-                return [Send(session, self._list(session, message, now))]
-            if isinstance(message, Delete):
-                return self._delete(session, message, now)
-            return [Send(session, self._result(session, message, now))]
+            if isinstance(message, InputAnswer):
+                return self._input(caller.owner, message, now)
+            return self._answer(caller, message, now)
         except ProtocolError as fault:
-            assert not isinstance(message, Cancel), "a notification is not answered"
-            return [Send(session, self._refusal(session, message, fault, now))]
+            if isinstance(message, Cancel | InputAnswer):  # a notification is not answered
+                self._observe_notice(message, NONE, fault.reason, now)
+                return []
+            return [Send(session, self._refusal(caller, message, fault, now))]
 
-    def work_started(self, key: Key, now: int) -> None:
-        """Take note that a worker began with the task (2.3: executing is ``working``)."""
-        record = self._tasks[key]
-        self._move(record, Status.WORKING)
-        self._observe(now, Kind.STARTED, record.number)
-
-    def work_succeeded(self, key: Key, payload: Mapping[str, Any], now: int) -> Result:
-        """Complete the task; the answer to its session's original request (N09)."""
-        record = self._tasks[key]
-        record.payload = payload
-        self._finish(record, Status.COMPLETED, now)
-        return Result(
-            request_id=record.request_id,
-            task_id=key[1],
-            payload=payload,
-            operation=Operation.ORIGINAL,
-        )
-
-    def work_failed(self, key: Key, error: str, now: int) -> Failure:
-        """Fail the task; ``error`` is what a get says of it (R48) and the original answer (C4)."""
-        record = self._tasks[key]
-        record.error = error
-        self._finish(record, Status.FAILED, now)
-        return Failure(
-            request_id=record.request_id,
-            code=INTERNAL_ERROR,
-            message=error,
-            operation=Operation.ORIGINAL,
-            reason=Reason.EXECUTION,
-            task_id=key[1],
-        )
-
-    # Time.
-
-    @property
-    def next_deadline(self) -> tuple[int, int] | None:
-        """(instant, rank) of the next expiry; call ``on_time`` then."""
-        if not self._expiries:
-            return None
-        at, number, _ = self._expiries[0]
-        return at, rank(Tie.EXPIRY, number)
-
-    def on_time(self, now: int) -> None:
-        """Forget the one task that is next to expire, if it is due (R20)."""
-        if not self._expiries or self._expiries[0][0] > now:
-            return
-        at, number, key = heappop(self._expiries)
-        self._forget(self._tasks[key], TaskExpiredError)
-        self._drop_forgotten()
-        self._observe(at, Kind.EXPIRED, number)
-
-    # What can be seen of it.
-
-    @property
-    def resident_tasks(self) -> int:
-        """How many tasks it remembers, without tombstones."""
-        return len(self._tasks)
-
-    @property
-    def tombstones(self) -> int:
-        """How many expired ids it remembers."""
-        return len(self._tombstones)
-
-    def status_of(self, key: Key) -> Status | None:
-        """Status of a task, None when there is no such task."""
-        record = self._tasks.get(key)
-        return None if record is None else record.status
+    def _caller(self, session: str, principal: str) -> Caller:
+        binding = self._rules.binding
+        owner = session
+        if binding is not Binding.SESSION:
+            owner = principal if binding is Binding.PRINCIPAL else ""
+        return Caller(owner, session, principal or session)
 
     # Requests.
 
-    def _create(self, session: str, message: Create, now: int) -> list[Output]:
-        key = (session, message.task_id)
-        if key in self._tasks or key in self._tombstones:
+    def _answer(self, caller: Caller, message: Question, now: int) -> list[Output]:
+        if isinstance(message, Create):
+            return self._create(caller, message, now)
+        if not self._rules.supports_tasks:
+            raise UnknownMethodError("Tasks are not supported here")
+        if isinstance(message, Get):
+            return [Send(caller.session, self._get(caller, message, now))]
+        if isinstance(message, List):
+            return [Send(caller.session, self._list(caller.owner, message, now))]
+        if isinstance(message, Delete):
+            return self._delete(caller, message, now)
+        return [Send(caller.session, self._result(caller.owner, message, now))]
+
+    def _create(self, caller: Caller, message: Create, now: int) -> list[Output]:
+        rules, attempt = self._rules, message.attempt
+        methods = rules.task_methods
+        is_task = message.augmented and rules.supports_tasks
+        if not is_task or (methods is not None and message.call.method not in methods):
+            number = NONE if message.draw is None else message.draw.entity
+            self._observe(now, Kind.RECEIVED, number, Operation.CREATE, attempt)
+            return [RunPlain(caller.session, message.request_id, message.call)]
+        key = (caller.owner, message.task_id)
+        record = self._records.get(key)
+        if record is not None and rules.reuses_live and not record.is_over(now):
+            self._observe(
+                now, Kind.RECEIVED, record.number, Operation.CREATE, attempt, record.status
+            )
+            return [Send(caller.session, Created(task_id=message.task_id))]
+        is_buried = self._records.is_buried(key) and not rules.reuses_forgotten
+        if record is not None or is_buried:
             raise DuplicateTaskError(message.task_id)
+        self._gate.require_room(caller.requester)
+        return self._admit(key, caller, message, now)
+
+    def _admit(self, key: Key, caller: Caller, message: Create, now: int) -> list[Output]:
         asked_ns = ABSENT if message.keep_alive_ns is None else message.keep_alive_ns
-        keep_alive_ns = granted_ns(
-            asked_ns, self._rules.keep_alive_default_ns, self._rules.keep_alive_max_ns
+        record = TaskRecord(
+            key=key,
+            session=caller.session,
+            requester=caller.requester,
+            number=self._records.sequence if message.draw is None else message.draw.entity,
+            sequence=self._records.sequence,
+            request_id=message.request_id,
+            keep_alive_ns=granted_ns(
+                asked_ns, self._rules.keep_alive_default_ns, self._rules.keep_alive_max_ns
+            ),
+            call=message.call,
         )
-        number = self._admitted if message.draw is None else message.draw.entity
-        record = TaskRecord(key, number, self._admitted, message.request_id, keep_alive_ns)
-        self._admitted += 1
-        self._tasks[key] = record
-        self._sessions.setdefault(session, {})[message.task_id] = record
-        self._originals[session, message.request_id] = key
-        attempt = message.attempt
+        self._records.add(record)
+        self._gate.opened(caller.requester)
+        number, attempt = record.number, message.attempt
         self._observe(now, Kind.RECEIVED, number, Operation.CREATE, attempt, Status.SUBMITTED)
         self._observe(
             now, Kind.CREATED, number, Operation.CREATE, attempt, Status.SUBMITTED, NONE,
-            keep_alive_ns,
+            record.keep_alive_ns,
         )  # fmt: skip
         created = Created(task_id=message.task_id)  # R03
-        return [Send(session, created), StartWork(key, message.call, number)]
+        return [Send(caller.session, created), StartWork(key, message.call, number)]
 
-    def _get(self, session: str, message: Get, now: int) -> TaskView:
-        record = self._find((session, message.task_id), now)
+    def _get(self, caller: Caller, message: Get, now: int) -> TaskView:
+        record = self._records.find((caller.owner, message.task_id), now)
         ordinal = record.gets if message.draw is None else message.attempt
         record.gets += 1
         self._observe(now, Kind.RECEIVED, record.number, Operation.GET, ordinal, record.status)
+        if self._sentry is not None:
+            self._watch_poll(record, caller.requester, now)
         return self._view(record, message.request_id, message.attempt)
 
     def _view(self, record: TaskRecord, request_id: RequestId, attempt: int) -> TaskView:
@@ -282,12 +194,12 @@ class Receiver:
             attempt=attempt,
         )
 
-    def _list(self, session: str, message: List, now: int) -> TaskPage:
+    def _list(self, owner: str, message: List, now: int) -> TaskPage:
         """What a get would find, in order of admission (R37, R38, R40)."""
-        after = -1 if message.cursor is None else self._cursors.sequence_of(session, message.cursor)
+        after = -1 if message.cursor is None else self._cursors.sequence_of(owner, message.cursor)
         found = [
             record
-            for record in self._sessions.get(session, {}).values()
+            for record in self._records.of(owner)
             if record.sequence > after and not record.is_over(now)
         ]
         page = found[: self._rules.page_size]
@@ -298,43 +210,41 @@ class Receiver:
         return TaskPage(
             request_id=message.request_id,
             tasks=tuple(self._view(record, message.request_id, 0) for record in page),
-            next_cursor=self._cursors.issue(session, page[-1].sequence) if has_more else None,
+            next_cursor=self._cursors.issue(owner, page[-1].sequence) if has_more else None,
             attempt=message.attempt,
         )
 
-    def _delete(self, session: str, message: Delete, now: int) -> list[Output]:
+    def _delete(self, caller: Caller, message: Delete, now: int) -> list[Output]:
         """Forget a task at once, where its status allows (R41-R43); its work is stopped."""
         deletable = self._rules.deletable
         if deletable is None:
             raise UnknownMethodError("Tasks cannot be deleted here")
-        record = self._find((session, message.task_id), now)
+        record = self._records.find((caller.owner, message.task_id), now)
         if record.status not in deletable:
             raise DeleteRefusedError(record.status)
         self._observe(
             now, Kind.RECEIVED, record.number, Operation.DELETE, message.attempt, record.status
         )
-        self._forget(record, TaskNotFoundError)
-        self._drop_forgotten()
+        self._records.forget(record, TaskNotFoundError)
         self._observe(now, Kind.DELETED, record.number, NONE, 0, record.status)
         answer = Deleted(
             request_id=message.request_id, task_id=message.task_id, attempt=message.attempt
         )
-        outputs: list[Output] = [Send(session, answer)]
-        return outputs if record.status in TERMINAL else [*outputs, StopWork(record.key)]
+        outputs: list[Output] = [Send(caller.session, answer)]
+        if record.status in TERMINAL:
+            return outputs
+        self._gate.closed(record.requester)
+        return [*outputs, StopWork(record.key)]
 
     def _cancel(self, session: str, message: Cancel, now: int) -> list[Output]:
         """Cancel at once (R28), unless the task has ended (R31) or no such request is known.
 
-        The original request is not answered (C13: MCP's rule for cancelled requests).
+        The original request is not answered, by MCP's rule for cancelled requests, unless the
+        rules want an error (C13).
         """
-        key = self._originals.get((session, message.request_id))
-        record = None if key is None else self._tasks.get(key)
-        if key is None or record is None:
-            number = NONE if message.draw is None else message.draw.entity
-            self._observe(
-                now, Kind.RECEIVED, number, Operation.CANCEL, message.attempt, NONE,
-                Reason.NOT_FOUND,
-            )  # fmt: skip
+        record = self._records.created_by(session, message.request_id)
+        if record is None:
+            self._observe_notice(message, NONE, Reason.NOT_FOUND, now)
             return []
         self._observe(
             now, Kind.RECEIVED, record.number, Operation.CANCEL, message.attempt, record.status
@@ -342,10 +252,32 @@ class Receiver:
         if record.status in TERMINAL:
             return []
         self._finish(record, Status.CANCELLED, now)
-        return [StopWork(key)]
+        if not self._rules.answers_cancelled:
+            return [StopWork(record.key)]
+        failure = self._original_failure(record, CANCELLED)
+        return [Answer(record.key, failure), StopWork(record.key)]
 
-    def _result(self, session: str, message: GetResult, now: int) -> Result:
-        record = self._find((session, message.task_id), now)
+    def _input(self, owner: str, message: InputAnswer, now: int) -> list[Output]:
+        """Take the answer to one request for input; the task goes on after the last (R16, R17).
+
+        An answer that nobody waits for is disregarded, so after a cancel (R34).
+        """
+        record = self._records.get((owner, message.task_id))
+        if record is None or message.request_id not in record.pending:
+            number = None if record is None else record.number
+            self._observe_notice(message, NONE, Reason.DISREGARDED, now, number)
+            return []
+        record.pending.discard(message.request_id)
+        self._observe(
+            now, Kind.RECEIVED, record.number, Operation.INPUT, message.attempt, record.status
+        )
+        if record.pending:
+            return []
+        self._resume(record, now)
+        return [ResumeWork(record.key)]
+
+    def _result(self, owner: str, message: GetResult, now: int) -> Result:
+        record = self._records.find((owner, message.task_id), now)
         if record.status is not Status.COMPLETED:
             raise ResultNotReadyError(record.status)
         assert record.payload is not None, "a completed task has a result"
@@ -360,17 +292,21 @@ class Receiver:
             attempt=message.attempt,
         )
 
-    def _refusal(self, session: str, message: Question, fault: ProtocolError, now: int) -> Failure:
+    def _refusal(
+        self, caller: Caller, message: Question, fault: ProtocolError, now: int
+    ) -> Failure:
         """Answer to a request at fault; the only place where a fault becomes a message."""
         operation = OPERATION_OF[type(message)]
         task_id = None if isinstance(message, List) else message.task_id
-        record = None if task_id is None else self._tasks.get((session, task_id))
+        record = None if task_id is None else self._records.get((caller.owner, task_id))
         number = NONE if record is None else record.number
         if not isinstance(message, List) and message.draw is not None:
             number = message.draw.entity
         self._observe(
             now, Kind.RECEIVED, number, operation, message.attempt, NONE, fault.reason
         )  # fmt: skip
+        if fault.reason in LOOKUPS and self._sentry is not None:
+            self._suspect(caller.requester, Reason.FAILED_LOOKUPS, operation, number, now)
         return Failure(
             request_id=message.request_id,
             code=fault.code,
@@ -378,50 +314,36 @@ class Receiver:
             operation=operation,
             reason=fault.reason,
             task_id=task_id,
+            retry_after_ns=fault.retry_after_ns if isinstance(fault, OverLimitError) else None,
             attempt=message.attempt,
         )
 
-    # The table.
+    def _observe_notice(
+        self,
+        message: Notice,
+        status: int,
+        reason: int,
+        now: int,
+        known: int | None = None,
+    ) -> None:
+        """Take note of a notification that changes nothing."""
+        number = NONE if message.draw is None else message.draw.entity
+        self._observe(
+            now, Kind.RECEIVED, number if known is None else known, OPERATION_OF[type(message)],
+            message.attempt, status, reason,
+        )  # fmt: skip
 
-    def _find(self, key: Key, now: int) -> TaskRecord:
-        record = self._tasks.get(key)
-        if record is None:
-            raise self._tombstones.get(key, TaskNotFoundError)
-        if record.is_over(now):
-            raise TaskExpiredError  # late timers are never visible
-        return record
+    # Abuse.
 
-    def _move(self, record: TaskRecord, status: Status) -> None:
-        require_move(record.status, status)
-        record.status = status
+    def _watch_poll(self, record: TaskRecord, requester: str, now: int) -> None:
+        """Take note of a get that comes sooner than was advertised (R54c)."""
+        interval_ns, polled_at = self._rules.poll_interval_ns, record.polled_at
+        record.polled_at = now
+        if interval_ns is not None and polled_at is not None and now - polled_at < interval_ns:
+            self._suspect(requester, Reason.EARLY_POLLS, Operation.GET, record.number, now)
 
-    def _finish(self, record: TaskRecord, status: Status, now: int) -> None:
-        """Make the task terminal; from now on its retention runs (R20: from the terminal state)."""
-        assert status in TERMINAL, f"{status.name} is not terminal"
-        self._move(record, status)
-        self._observe(now, Kind.FINISHED, record.number, NONE, 0, status)
-        if record.keep_alive_ns != UNLIMITED:
-            record.expires_at = now + record.keep_alive_ns
-            heappush(self._expiries, (record.expires_at, record.number, record.key))
-
-    def _forget(self, record: TaskRecord, epitaph: type[ProtocolError]) -> None:
-        """Drop a task from every table; for a while its id is answered with *epitaph*."""
-        session, task_id = record.key
-        del self._tasks[record.key]
-        own = self._sessions[session]
-        del own[task_id]
-        if not own:
-            del self._sessions[session]
-        self._originals.pop((session, record.request_id), None)
-        self._tombstones[record.key] = epitaph
-        while len(self._tombstones) > self._rules.tombstones:
-            del self._tombstones[next(iter(self._tombstones))]
-
-    def _drop_forgotten(self) -> None:
-        """Keep the head of the expiries a task that is still there: deleted ones leave theirs."""
-        while self._expiries:
-            at, _, key = self._expiries[0]
-            record = self._tasks.get(key)
-            if record is not None and record.expires_at == at:
-                return
-            heappop(self._expiries)
+    def _suspect(
+        self, requester: str, what: Reason, operation: Operation, number: int, now: int
+    ) -> None:
+        if self._sentry is not None and self._sentry.notes(requester, what, now):
+            self._observe(now, Kind.SUSPECTED, number, operation, 0, NONE, what)

@@ -19,29 +19,34 @@ class Tie(IntEnum):
     COMPLETION = 3
     CREATED_TIMEOUT = 4
     REQUEST_TIMEOUT = 5
-    RETRY = 6
-    SWEEP = 7
-    POLL_DUE = 8
-    CANCEL_DUE = 9
-    CREATED_TO_REQUESTER = 10
-    ORIGINAL_TO_REQUESTER = 11
+    INPUT_TIMEOUT = 6
+    RETRY = 7
+    SWEEP = 8
+    POLL_DUE = 9
+    CANCEL_DUE = 10
+    ANSWER_DUE = 11  # the user has what the receiver asked for
+    GIVE_UP = 12
+    CREATED_TO_REQUESTER = 13
+    ORIGINAL_TO_REQUESTER = 14
     # Answers to different requests of one task may meet, each with ordinal 0.
-    REFUSAL_TO_REQUESTER = 12  # of a creation
-    VIEW_TO_REQUESTER = 13
-    RESULT_TO_REQUESTER = 14
-    PAGE_TO_REQUESTER = 15
-    DELETED_TO_REQUESTER = 16
-    CANCEL_TO_RECEIVER = 17
-    DELETE_TO_RECEIVER = 18
-    GET_TO_RECEIVER = 19
-    RESULT_TO_RECEIVER = 20
-    LIST_TO_RECEIVER = 21
-    CREATE_TO_RECEIVER = 22
-    ARRIVAL = 23
+    REFUSAL_TO_REQUESTER = 15  # of a creation
+    VIEW_TO_REQUESTER = 16
+    RESULT_TO_REQUESTER = 17
+    PAGE_TO_REQUESTER = 18
+    DELETED_TO_REQUESTER = 19
+    PROMPT_TO_REQUESTER = 20
+    CANCEL_TO_RECEIVER = 21
+    DELETE_TO_RECEIVER = 22
+    ANSWER_TO_RECEIVER = 23
+    GET_TO_RECEIVER = 24
+    RESULT_TO_RECEIVER = 25
+    LIST_TO_RECEIVER = 26
+    CREATE_TO_RECEIVER = 27
+    ARRIVAL = 28
 
 
-TASK_BITS: Final = 36
-ORDINAL_BITS: Final = 20
+TASK_BITS: Final = 42
+ORDINAL_BITS: Final = 14
 _ORDINAL_MASK: Final = (1 << ORDINAL_BITS) - 1
 LAST_RANK: Final = 62 << (TASK_BITS + ORDINAL_BITS)
 
@@ -49,7 +54,7 @@ LAST_RANK: Final = 62 << (TASK_BITS + ORDINAL_BITS)
 def rank(kind: int, task: int = 0, ordinal: int = 0) -> int:
     """Pack a tie's key into one non-negative int64.
 
-    Ordinals wrap at 2**20: two messages of one kind and one task that far apart never meet.
+    Ordinals wrap at 2**14: two messages of one kind and one task that far apart never meet.
     """
     assert 0 <= task < 1 << TASK_BITS, f"task number {task} does not fit a rank"
     return kind << (TASK_BITS + ORDINAL_BITS) | task << ORDINAL_BITS | ordinal & _ORDINAL_MASK

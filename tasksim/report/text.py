@@ -18,6 +18,7 @@ COLUMNS: Final = ("mean", "p50", "p95", "p99", "max")
 WITH_WIDTH: Final = frozenset({"mean", "p95"})
 ROWS: Final = (
     ("detection delay, s", "detection_delay_s"),
+    ("held by the requester, s", "held_s"),
     ("waiting for a worker, s", "waiting_s"),
     ("service, s", "service_s"),
     ("sojourn, s", "sojourn_s"),
@@ -123,13 +124,19 @@ def single_numbers(summary: Summary) -> list[str]:
         ("  of them results", "requests_per_s.by_operation.result"),
         ("  of them cancels", "requests_per_s.by_operation.cancel"),
         ("  of them deletes", "requests_per_s.by_operation.delete"),
+        ("  of them answers to input", "requests_per_s.by_operation.input"),
         ("  in the busiest second", "requests_per_s.peak"),
+        ("  peak to mean of polls", "phase_synchronisation"),
         ("utilization of the workers", "utilization"),
+        ("worker-seconds", "worker_s.total"),
+        ("  of them without a result", "worker_s.wasted"),
+        ("share of requests limited", "rate_limited_share"),
         ("share of results lost", "lost_result_share"),
         ("share of tasks rejected", "rejected_share"),
         ("share of tasks given up", "gave_up_share"),
         ("share of tasks failed", "failed_share"),
         ("share of tasks cancelled", "cancelled_share"),
+        ("share of tasks unknown", "unknown_share"),
         ("share of notifications lost", "created_lost_share"),
     ]
     known = [(label, estimate) for label, name in names if (estimate := summary.get(name))]

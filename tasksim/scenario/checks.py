@@ -9,12 +9,21 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tasksim.scenario.distributions import Law, LawError
-from tasksim.scenario.model import BackoffPolling, Columns, Poisson, Scenario, Trace
+from tasksim.scenario.model import (
+    BackoffPolling,
+    Bursty,
+    Closed,
+    Columns,
+    ConstantRate,
+    Poisson,
+    Scenario,
+    Trace,
+)
 from tasksim.scenario.objectives import METRICS
 from tasksim.scenario.places import Path
 from tasksim.scenario.problems import suggestion
 from tasksim.scenario.quantiles import LawTables
-from tasksim.scenario.traces import TraceError, read_trace
+from tasksim.scenario.traces import TraceError, is_swf, read_trace
 from tasksim.scenario.variates import LONGEST_NS
 from tasksim.units import NS_PER_S
 
@@ -32,6 +41,8 @@ def ends(scenario: Scenario) -> Iterator[Problem]:
         yield (), "the arrivals never end: give horizon_s or tasks"
     if horizon_s is not None and warmup_s >= horizon_s:
         yield ("warmup_s",), f"must be < horizon_s ({horizon_s:g}), not {warmup_s:g}"
+    if horizon_s is None and not scenario.drain:
+        yield ("horizon_s",), "is missing: without drain the run is cut there"
 
 
 def shares_sum_to_one(scenario: Scenario) -> Iterator[Problem]:
@@ -93,30 +104,99 @@ def durations_are_given_once(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _has_durations(trace: Trace) -> bool:
-    is_swf = trace.file.name.endswith((".swf", ".swf.gz"))
-    return is_swf or (trace.columns or Columns()).duration is not False
+    return is_swf(trace) or (trace.columns or Columns()).duration is not False
 
 
 def trace_is_usable(scenario: Scenario) -> Iterator[Problem]:
     """A trace is read once before anything runs."""
-    if isinstance(scenario.arrivals, Trace):
-        try:
-            read_trace(scenario.arrivals)
-        except TraceError as fault:
-            yield ("arrivals", "file"), str(fault)
+    trace = scenario.arrivals
+    if not isinstance(trace, Trace):
+        return
+    has_times = is_swf(trace) or (trace.columns or Columns()).arrival is not False
+    if has_times and trace.rate is not None:
+        yield (
+            ("arrivals", "rate"),
+            "the trace gives arrivals: drop this, or columns.arrival = false",
+        )
+    if not has_times and trace.rate is None:
+        yield ("arrivals", "rate"), "is missing: how many tasks arrive a second?"
+    if is_swf(trace) and trace.columns is not None:
+        yield ("arrivals", "columns"), "the columns of this format are fixed: drop this"
+        return
+    try:
+        read_trace(trace, tuple(work.name for work in scenario.work))
+    except TraceError as fault:
+        yield ("arrivals", "file"), str(fault)
 
 
 def arrivals_are_within_reach(scenario: Scenario) -> Iterator[Problem]:
     """Gaps between arrivals must be durations that a run can hold."""
-    arrivals = scenario.arrivals
-    if isinstance(arrivals, Poisson) and 50.0 / arrivals.rate > LONGEST_NS / NS_PER_S:
-        yield ("arrivals", "rate"), f"is so low that a gap may pass 18 years: {arrivals.rate:g}"
+    arrivals, longest_s = scenario.arrivals, LONGEST_NS / NS_PER_S
+    if isinstance(arrivals, Poisson | Trace | ConstantRate):
+        rate = arrivals.rate
+        if rate is not None and 50.0 / rate > longest_s:
+            yield ("arrivals", "rate"), f"is so low that a gap may pass 18 years: {rate:g}"
+    if isinstance(arrivals, Bursty):
+        if len(arrivals.rates) != len(arrivals.mean_s):
+            count = len(arrivals.rates)
+            yield ("arrivals", "mean_s"), f"must have as many values as rates ({count})"
+        if not any(arrivals.rates):
+            yield ("arrivals", "rates"), "are all 0: no task ever arrives"
+        if any(50.0 * mean > longest_s for mean in arrivals.mean_s):
+            yield ("arrivals", "mean_s"), "is so long that a state may pass 18 years"
+    if isinstance(arrivals, Closed):
+        yield from _drawn(("arrivals", "think"), arrivals.think)
+
+
+def closed_users_have_populations(scenario: Scenario) -> Iterator[Problem]:
+    """A closed model's users are dealt out by share; a count would say something else."""
+    if isinstance(scenario.arrivals, Closed):
+        for index, population in enumerate(scenario.requesters):
+            if population.count != 1:
+                path = ("requesters", index, "count")
+                yield path, "arrivals.users says how many there are: give shares only"
+
+
+def limits_are_within_reach(scenario: Scenario) -> Iterator[Problem]:
+    """A bucket must refill within the time that a run can hold."""
+    limits = scenario.receiver.rate_limits
+    for name in ("create", "get", "result", "list", "delete", "cancel", "input"):
+        limit = getattr(limits, name)
+        if limit is not None and limit.burst / limit.rate > LONGEST_NS / NS_PER_S:
+            path = ("receiver", "rate_limits", name, "rate")
+            yield path, f"is so low that the bucket fills in more than 18 years: {limit.rate:g}"
+
+
+def input_ends(scenario: Scenario) -> Iterator[Problem]:
+    """Input that may never come must not be waited for without end."""
+    asks = any(work.input_required is not None for work in scenario.work)
+    if not asks or scenario.receiver.input_timeout_s is not None:
+        return
+    path = ("receiver", "input_timeout_s")
+    is_lost = scenario.faults.input_lost_share > 0
+    if is_lost and any(population.patience_s is None for population in scenario.requesters):
+        yield path, "is missing: requests for input may be lost, and would be waited for for ever"
+
+
+def restarts_follow_each_other(scenario: Scenario) -> Iterator[Problem]:
+    """A receiver that is down cannot go down."""
+    up_at = -1.0
+    for index, restart in enumerate(scenario.faults.restarts):
+        path = ("faults", "restarts", index, "at_s")
+        if restart.at_s <= up_at:
+            yield path, f"must be > {up_at:g}, when the one before is over, not {restart.at_s:g}"
+        up_at = restart.at_s + restart.down_s
 
 
 def work_can_be_drawn(scenario: Scenario) -> Iterator[Problem]:
     """Tables of the work's laws."""
     for index, work in enumerate(scenario.work):
         yield from _drawn(("work", index, "duration"), work.duration)
+        if work.input_required is not None:
+            path = ("work", index, "input_required", "think")
+            yield from _drawn(path, work.input_required.think)
+        if work.failed_share + work.unknown_share > 1:
+            yield ("work", index, "unknown_share"), "and failed_share are more than 1 together"
 
 
 def delays_can_be_drawn(scenario: Scenario) -> Iterator[Problem]:
@@ -142,7 +222,11 @@ CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (cancels_have_an_instant, frozenset({"requesters"})),
     (objectives_are_metrics, frozenset({"objectives", "receiver"})),
     (durations_are_given_once, frozenset({"arrivals", "work"})),
-    (trace_is_usable, frozenset({"arrivals"})),
+    (trace_is_usable, frozenset({"arrivals", "work"})),
+    (closed_users_have_populations, frozenset({"arrivals", "requesters"})),
+    (limits_are_within_reach, frozenset({"receiver"})),
+    (input_ends, frozenset({"work", "receiver", "faults", "requesters"})),
+    (restarts_follow_each_other, frozenset({"faults"})),
     (arrivals_are_within_reach, frozenset({"arrivals"})),
     (work_can_be_drawn, frozenset({"work"})),
     (delays_can_be_drawn, frozenset({"network"})),

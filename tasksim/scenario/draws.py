@@ -34,7 +34,19 @@ class Stream(IntEnum):
     TRACE_DAY = 8
     CANCELLED = 9
     CANCEL_AFTER = 10
+    INPUT = 11
+    INPUT_THINK = 12
+    UNKNOWN = 13
+    USER_THINK = 14
+    BURST_STATE = 15
     CREATED_LOST = 16
+    REQUEST_LOST = 17
+    REPLY_LOST = 18
+    ORIGINAL_LOST = 19
+    INPUT_LOST = 20
+    REQUEST_TWICE = 21
+    REPLY_TWICE = 22
+    TRACE_KEPT = 23
     CREATE_REQUEST_LEG = 32
     CREATED_LEG = 33
     CREATE_REPLY_LEG = 34
@@ -46,6 +58,8 @@ class Stream(IntEnum):
     CANCEL_LEG = 40
     DELETE_REQUEST_LEG = 41
     DELETE_REPLY_LEG = 42
+    INPUT_LEG = 43
+    ANSWER_LEG = 44
 
 
 def mix64(z: int) -> int:

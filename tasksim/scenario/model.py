@@ -24,6 +24,7 @@ Name = Annotated[str, Len(1, 100)]
 First = Literal["after-interval", "at-once", "random-phase"]
 
 SEED_END: Final = 1 << 63
+USERS_MAX: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,25 +46,57 @@ class ConstantRate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
-    """Names of a trace's columns; ``false`` says that the trace has no such column.
+class Bursty:
+    """Tasks arrive at *rates*, one after the other, each for a time of exponential law.
 
-    A missing requester column makes every task its own draw; a missing duration column leaves
-    the work to ``work.duration``.
+    A Markov-modulated Poisson process whose states follow in a ring: state i lasts *mean_s[i]*
+    on average and lets *rates[i]* tasks a second come.
     """
 
     __pydantic_config__: ClassVar[Any] = FORBID
-    arrival: Name = "arrival_s"
+    kind: Literal["bursty"] = "bursty"
+    rates: Annotated[tuple[NotNegative, ...], Len(2, 100)]
+    mean_s: Annotated[tuple[Positive, ...], Len(2, 100)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """Each of *users* asks for a task, sees it through, thinks, and asks for the next.
+
+    The first task comes after the first thought. Users belong to populations by share.
+    """
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["closed"] = "closed"
+    users: Annotated[int, Ge(1), Le(USERS_MAX)]
+    think: Law
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Names of a trace's columns; ``false`` says that the trace has no such column.
+
+    Without an arrival column tasks arrive by ``arrivals.rate``; without a requester column each
+    task's requester is drawn; without a duration column the work lasts as ``work.duration`` says;
+    without a class column the class is drawn by share.
+    """
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    arrival: Name | Literal[False] = "arrival_s"
     requester: Name | Literal[False] = "requester"
     duration: Name | Literal[False] = "duration_s"
+    work: Name | Literal[False] = False  # names of the [[work]] tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """Tasks arrive as a log says: CSV, Parquet, or Standard Workload Format (.swf, .swf.gz).
 
-    *speed_up* divides the log's arrival times, not its durations; *first* skips rows and *tasks*
-    limits how many are used.
+    An arrival is a number of seconds or a time stamp such as 2023-11-16 18:17:03.9799600.
+    *speed_up* divides the log's arrival times, not its durations; *duration_scale* multiplies the
+    durations, whatever their unit, into seconds; *first* skips rows and *tasks* limits how many
+    are used; *keep_share* keeps each row with that probability; *rate* lets the rows arrive as a
+    Poisson process where they have no times of their own.
     """
 
     __pydantic_config__: ClassVar[Any] = FORBID
@@ -73,9 +106,12 @@ class Trace:
     speed_up: Positive = 1.0
     first: Annotated[int, Ge(0)] = 0
     tasks: Count | None = None
+    duration_scale: Positive = 1.0
+    keep_share: Annotated[float, Gt(0), Le(1)] = 1.0
+    rate: Positive | None = None
 
 
-Arrivals = Annotated[Poisson | ConstantRate | Trace, Discriminator("kind")]
+Arrivals = Annotated[Poisson | ConstantRate | Bursty | Closed | Trace, Discriminator("kind")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,13 +160,36 @@ class Population:
     name: Name = "default"
     share: Share = 1.0
     count: Count = 1
+    side: Literal["client", "server"] = "client"  # of MCP: which leg of the network is whose
+    augmented: Literal["always", "if-declared", "never"] = "always"  # whether it asks for tasks
     polling: Polling = field(default_factory=HintPolling)
     created_timeout_s: Positive = 10.0
+    created_fallback: Literal["poll", "original", "backoff"] = "poll"
+    create_attempts: Annotated[int, Ge(1), Le(63)] = 1
+    retry_id: Literal["same", "new"] = "same"
     original_response: Literal["ignored", "raced"] = "ignored"
     keep_alive_s: NotNegative | None = None
     request_timeout_s: Positive = 60.0
+    attempts: Count = 5  # failures in a row before it gives up
+    limited_attempts: Count = 100  # refusals over a limit in a row before it gives up
+    cancel_patience_s: Positive = 60.0
+    patience_s: Positive | None = None  # from asking for the task on, whatever happens
+    session_s: Positive | None = None  # it opens a new session as often; absent: never
+    max_open: Count | None = None  # tasks that each keeps open; the rest wait on its side
     cancel_share: Share = 0.0
     cancel_after: Law | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputRequired:
+    """Work that stops to ask the requester: how often, how far in, and how long users think."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    share: Share
+    at_fraction: Share = 0.5  # of the work that is done by then
+    holds_worker: bool = True
+    requests: Annotated[int, Ge(1), Le(100)] = 1  # asked at once; the work waits for them all
+    think: Law
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +199,11 @@ class WorkClass:
     __pydantic_config__: ClassVar[Any] = FORBID
     name: Name = "work"
     share: Share = 1.0
+    method: Name = "tools/call"  # the request that the task wraps
     duration: Law | None = None
     failed_share: Share = 0.0
+    unknown_share: Share = 0.0  # of the work that is lost without a known cause
+    input_required: InputRequired | None = None
     sensitive: bool = False  # its requesters delete a task as soon as all is known
 
 
@@ -161,6 +223,68 @@ class KeepAlive:
     __pydantic_config__: ClassVar[Any] = FORBID
     default_s: NotNegative = 300.0
     max_s: NotNegative | None = None
+    sweep_s: NotNegative = 0.0  # ended tasks are forgotten at multiples of it
+    unknown: Literal["expires", "kept"] = "expires"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concurrency:
+    """Tasks that may be open at once, and what a requester over that is told to wait."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    per_requester: Count | None = None
+    total: Count | None = None
+    retry_after_s: NotNegative = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenBucket:
+    """At most *rate* requests a second, *burst* of them at once."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["token-bucket"] = "token-bucket"
+    rate: Positive
+    burst: Count = 1
+    scope: Literal["total", "requester"] = "total"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimits:
+    """Limits of requests by operation."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    create: TokenBucket | None = None
+    get: TokenBucket | None = None
+    result: TokenBucket | None = None
+    list: TokenBucket | None = None
+    delete: TokenBucket | None = None
+    cancel: TokenBucket | None = None
+    input: TokenBucket | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handling:
+    """What answering costs the receiver: time of one of *servers*, or of one of its workers."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    servers: Count = 1
+    shares_workers: bool = False
+    create_s: NotNegative = 0.0
+    get_s: NotNegative = 0.0
+    result_s: NotNegative = 0.0
+    delete_s: NotNegative = 0.0
+    cancel_s: NotNegative = 0.0
+    input_s: NotNegative = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchSettings:
+    """When a requester becomes suspect: so many strange requests within a window."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    window_s: Positive = 60.0
+    failed_lookups: Count = 20
+    early_polls: Count = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,11 +295,23 @@ class ReceiverSettings:
     dialect: Literal["sep-1686"] = "sep-1686"
     workers: Count | None = None
     queue: Literal["unbounded"] = "unbounded"
+    handling: Handling | None = None
+    stop_s: NotNegative = 0.0  # how long a worker takes to stop after a cancel
+    isolation: Literal["session", "principal", "none"] = "session"
+    tasks: bool = True  # whether it supports tasks, and says so
+    task_methods: Annotated[tuple[Name, ...], Len(1)] | None = None  # absent: all
     poll_frequency: FixedAdvice | None = None
     keep_alive: KeepAlive = field(default_factory=KeepAlive)
+    concurrency: Concurrency = field(default_factory=Concurrency)
+    rate_limits: RateLimits = field(default_factory=RateLimits)
+    input_timeout_s: Positive | None = None
+    duplicate_ids: Literal["rejected", "accepted"] = "rejected"
+    forgotten_ids: Literal["rejected", "accepted"] = "rejected"
     tombstones: Annotated[int, Ge(0)] = 10_000
     delete: Literal["terminal", "always", "never", "unsupported"] = "terminal"
+    original_after_cancel: Literal["none", "error"] = "none"
     page_size: Count = 50
+    watch: WatchSettings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,11 +325,35 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """The receiver goes down, and comes up with what was written or with nothing.
+
+    What was under way is failed, or begun anew (*redone*), where the receiver is durable.
+    """
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    at_s: NotNegative
+    down_s: NotNegative = 0.0
+    durable: bool = True
+    interrupted: Literal["failed", "redone"] = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """What goes wrong, as shares of the messages of a kind."""
+    """What goes wrong, as shares of the messages of a kind, and when the receiver restarts.
+
+    A lost request never reached the receiver; of a lost reply the receiver has done its part.
+    """
 
     __pydantic_config__: ClassVar[Any] = FORBID
     created_lost_share: Share = 0.0
+    request_lost_share: Share = 0.0
+    reply_lost_share: Share = 0.0
+    original_lost_share: Share = 0.0
+    input_lost_share: Share = 0.0  # of the receiver's requests for input
+    request_duplicated_share: Share = 0.0
+    reply_duplicated_share: Share = 0.0
+    restarts: tuple[Restart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +367,7 @@ class Scenario:
     horizon_s: Positive | None = None
     tasks: Count | None = None
     warmup_s: NotNegative = 0.0
+    drain: bool = True  # after the last arrival what is open finishes; else the horizon cuts
     arrivals: Arrivals
     requesters: Annotated[tuple[Population, ...], Len(1)] = (Population(),)
     work: Annotated[tuple[WorkClass, ...], Len(1)] = (WorkClass(),)

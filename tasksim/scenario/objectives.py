@@ -11,6 +11,7 @@ from tasksim.scenario.distributions import FORBID
 
 _SPANS: Final = (
     "detection_delay_s",
+    "held_s",
     "waiting_s",
     "service_s",
     "sojourn_s",
@@ -23,12 +24,22 @@ METRICS: Final = frozenset(
     | {"polls_per_task.mean", "wasted_polls_per_task.mean"}
     | {
         f"{name}_share"
-        for name in ("lost_result", "rejected", "gave_up", "failed", "cancelled", "created_lost")
+        for name in (
+            "lost_result",
+            "rejected",
+            "rate_limited",
+            "gave_up",
+            "failed",
+            "cancelled",
+            "unknown",
+            "created_lost",
+        )
     }
     | {f"requests_per_s.{name}" for name in ("total", "peak")}
+    | {f"worker_s.{name}" for name in ("total", "wasted")}
     | {f"requests_per_s.by_operation.{name}" for name in ("create", "get", "result")}
     | {f"{state}.{name}" for state in ("in_system", "resident_tasks") for name in ("mean", "max")}
-    | {"utilization"}
+    | {"utilization", "phase_synchronisation"}
 )
 
 

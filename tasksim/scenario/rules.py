@@ -5,13 +5,24 @@ Rule: seconds become nanoseconds here and in ``workload``, and nowhere further i
 
 from typing import Final
 
-from tasksim.policies import UNLIMITED, polling
+from tasksim.policies import UNLIMITED, limiters, polling
+from tasksim.policies.limiters import Limit
 from tasksim.policies.polling import First, Polling
-from tasksim.protocol.receiver import ReceiverRules
-from tasksim.protocol.requester import RequesterRules
+from tasksim.protocol.occurrences import Operation
+from tasksim.protocol.rules import Binding, Fallback, ReceiverRules, RequesterRules, Watch
 from tasksim.protocol.states import TERMINAL, Status
-from tasksim.scenario.model import BackoffPolling, FixedPolling, HintPolling, Population, Scenario
-from tasksim.units import ns_from_s
+from tasksim.scenario.model import (
+    BackoffPolling,
+    FixedPolling,
+    HintPolling,
+    Population,
+    RateLimits,
+    ReceiverSettings,
+    Scenario,
+    TokenBucket,
+    WatchSettings,
+)
+from tasksim.units import NS_PER_S, ns_from_s
 
 FIRST_OF: Final = {
     "after-interval": First.AFTER_INTERVAL,
@@ -25,33 +36,112 @@ DELETABLE: Final[dict[str, frozenset[Status] | None]] = {
     "never": frozenset(),
     "unsupported": None,
 }
+BINDING_OF: Final = {
+    "session": Binding.SESSION,
+    "principal": Binding.PRINCIPAL,
+    "none": Binding.NOTHING,
+}
+FALLBACK_OF: Final = {
+    "poll": Fallback.POLL,
+    "original": Fallback.ORIGINAL,
+    "backoff": Fallback.BACKOFF,
+}
+BACKOFF_CAP_NS: Final = 60 * NS_PER_S  # of polls without a created notification (N03)
 
 
 def receiver_rules(scenario: Scenario) -> ReceiverRules:
     """Rules of the scenario's receiver."""
     receiver = scenario.receiver
     keep_alive, advice = receiver.keep_alive, receiver.poll_frequency
-    longest_s = keep_alive.max_s
+    methods, caps = receiver.task_methods, receiver.concurrency
     return ReceiverRules(
         keep_alive_default_ns=ns_from_s(keep_alive.default_s),
-        keep_alive_max_ns=UNLIMITED if longest_s is None else ns_from_s(longest_s),
+        keep_alive_max_ns=_limit_ns(keep_alive.max_s),
+        sweep_ns=ns_from_s(keep_alive.sweep_s),
+        keeps_unknown=keep_alive.unknown == "kept",
         poll_interval_ns=None if advice is None else ns_from_s(advice.interval_s),
         tombstones=receiver.tombstones,
+        reuses_forgotten=receiver.forgotten_ids == "accepted",
+        reuses_live=receiver.duplicate_ids == "accepted",
         deletable=DELETABLE[receiver.delete],
+        answers_cancelled=receiver.original_after_cancel == "error",
         page_size=receiver.page_size,
+        binding=BINDING_OF[receiver.isolation],
+        supports_tasks=receiver.tasks,
+        task_methods=None if methods is None else frozenset(methods),
+        open_per_requester=UNLIMITED if caps.per_requester is None else caps.per_requester,
+        open_total=UNLIMITED if caps.total is None else caps.total,
+        retry_after_ns=ns_from_s(caps.retry_after_s),
+        limits=_limits(receiver.rate_limits),
+        input_timeout_ns=_limit_ns(receiver.input_timeout_s),
+        watch=_watch(receiver.watch),
     )
 
 
-def requester_rules(population: Population) -> RequesterRules:
-    """Rules of every requester of a population."""
+def _limit_ns(seconds: float | None) -> int:
+    return UNLIMITED if seconds is None else ns_from_s(seconds)
+
+
+def _limits(settings: RateLimits) -> dict[Operation, Limit]:
+    """Limits by operation, of those that have one."""
+    by_operation: dict[Operation, TokenBucket | None] = {
+        Operation.CREATE: settings.create,
+        Operation.GET: settings.get,
+        Operation.RESULT: settings.result,
+        Operation.LIST: settings.list,
+        Operation.DELETE: settings.delete,
+        Operation.CANCEL: settings.cancel,
+        Operation.INPUT: settings.input,
+    }
+    return {
+        operation: limiters.bucket(
+            max(ns_from_s(1.0 / limit.rate), 1),
+            limit.burst,
+            per_requester=limit.scope == "requester",
+        )
+        for operation, limit in by_operation.items()
+        if limit is not None
+    }
+
+
+def _watch(settings: WatchSettings | None) -> Watch | None:
+    if settings is None:
+        return None
+    return Watch(
+        window_ns=max(ns_from_s(settings.window_s), 1),
+        failed_lookups=settings.failed_lookups,
+        early_polls=settings.early_polls,
+    )
+
+
+def requester_rules(population: Population, receiver: ReceiverSettings) -> RequesterRules:
+    """Rules of every requester of a population that faces that receiver."""
     keep_alive_s = population.keep_alive_s
+    rule = polling_rule(population.polling)
+    fallback = FALLBACK_OF[population.created_fallback]
+    is_gated = population.augmented == "if-declared" and not receiver.tasks
     return RequesterRules(
-        polling=polling_rule(population.polling),
+        polling=rule,
         keep_alive_ns=None if keep_alive_s is None else ns_from_s(keep_alive_s),
         created_timeout_ns=ns_from_s(population.created_timeout_s),
+        fallback=fallback,
+        backoff=_backoff(rule) if fallback is Fallback.BACKOFF else None,
+        create_attempts=population.create_attempts,
+        renews_id=population.retry_id == "new",
         request_timeout_ns=ns_from_s(population.request_timeout_s),
         raced=population.original_response == "raced",
+        augmented=population.augmented != "never" and not is_gated,
+        failures_max=population.attempts,
+        limited_max=population.limited_attempts,
+        cancel_patience_ns=ns_from_s(population.cancel_patience_s),
+        patience_ns=_limit_ns(population.patience_s),
     )
+
+
+def _backoff(rule: Polling) -> Polling:
+    """Gaps that double from the rule's own first one (N03)."""
+    base_ns = rule.gap_ns(rule.params, (), 0, 0, -1, -1, 0.0)
+    return polling.backoff(base_ns, max(BACKOFF_CAP_NS, base_ns))
 
 
 def polling_rule(settings: FixedPolling | HintPolling | BackoffPolling) -> Polling:

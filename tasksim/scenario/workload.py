@@ -1,52 +1,38 @@
-"""Every task's fate, drawn: what arrives when, from whom, for how long, and what gets lost.
+"""Every task's fate, drawn: what arrives when, from whom, for how long, and how it ends.
 
-Rule 1: the one place where a scenario is sampled. Both engines, the live receiver and the load
-generator read the same fates here.
+Rule 1: with ``arrivals`` and ``fates`` the one place where a scenario is sampled. Both engines,
+the live receiver and the load generator read the same fates here.
 Rule 2: nothing depends on the order of the questions; an answer is a function of its address.
-
-Closed and nested models will pack two numbers into the entity; for now it is the task's index.
+Rule 3: the entity of a task's draws is its number: its place in the order of arrival, or in a
+closed model the user's number and the place among the user's own, packed.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Final
 
+from tasksim.protocol.exchanges import Fate
 from tasksim.protocol.messages import DrawAddress
-from tasksim.protocol.occurrences import Operation
-from tasksim.protocol.requester import Fate
+from tasksim.protocol.rules import renewed
 from tasksim.scenario import draws
-from tasksim.scenario.distributions import Exponential, Law
+from tasksim.scenario.arrivals import ABSENT, USER_BITS, Arrivals
+from tasksim.scenario.distributions import Law
 from tasksim.scenario.draws import Stream
-from tasksim.scenario.model import ConstantRate, Poisson, Scenario, Trace
+from tasksim.scenario.fates import MessageFates
+from tasksim.scenario.model import Bursty, Closed, Scenario, Trace, WorkClass
 from tasksim.scenario.quantiles import LawTables
 from tasksim.scenario.traces import TraceRows, read_trace
 from tasksim.scenario.variates import variate_ns
-from tasksim.units import NS_PER_S, ns_from_s
-
-DAY_NS: Final = 86_400 * NS_PER_S
-ABSENT: Final = -1
-
-REQUEST_LEG: Final = {
-    Operation.CREATE: Stream.CREATE_REQUEST_LEG,
-    Operation.GET: Stream.GET_REQUEST_LEG,
-    Operation.RESULT: Stream.RESULT_REQUEST_LEG,
-    Operation.CANCEL: Stream.CANCEL_LEG,
-    Operation.DELETE: Stream.DELETE_REQUEST_LEG,
-}
-REPLY_LEG: Final = {
-    Operation.CREATE: Stream.CREATE_REPLY_LEG,
-    Operation.GET: Stream.GET_REPLY_LEG,
-    Operation.RESULT: Stream.RESULT_REPLY_LEG,
-    Operation.ORIGINAL: Stream.ORIGINAL_LEG,
-    Operation.DELETE: Stream.DELETE_REPLY_LEG,
-}
+from tasksim.units import ns_from_s
 
 
 @dataclass(frozen=True, slots=True)
 class TaskPlan:
     """A task as it was drawn."""
 
-    index: int
+    index: int  # its number
     key: int  # of its draws
     arrival_at: int
     population: int
@@ -55,6 +41,9 @@ class TaskPlan:
     duration_ns: int
     fails: bool
     cancel_after_ns: int | None = None  # from asking for the task; None: it is not cancelled
+    vanishes: bool = False  # its work is lost without a known cause
+    asks: int = 0  # requests for input, all at once
+    asks_after_ns: int = 0  # of work
 
 
 class Workload:
@@ -65,35 +54,65 @@ class Workload:
         self.replication: Final = replication
         self._run = draws.run_key(scenario.seed, replication)
         tables = LawTables()
-        self._request_law = _add(tables, scenario.network.request)
-        self._reply_law = _add(tables, scenario.network.reply)
         self._durations = [_add(tables, work.duration) for work in scenario.work]
-        self._gap_law = _gap_law(tables, scenario)
         self._cancels = [
             (draws.threshold_from_share(p.cancel_share), _add(tables, p.cancel_after))
             for p in scenario.requesters
         ]
-        self._values = tables.values
+        self._inputs = [_input_of(tables, work) for work in scenario.work]
+        arrivals = scenario.arrivals
+        self._think_law = tables.add(arrivals.think) if isinstance(arrivals, Closed) else ABSENT
         self._trace = _trace_of(scenario)
+        self._arrivals = Arrivals(scenario, self._trace, tables, self.key_of, replication)
+        self.messages: Final = MessageFates(scenario, tables)
+        self._values = tables.values
         self._classes = draws.thresholds_from_shares([work.share for work in scenario.work])
-        self._populations = draws.thresholds_from_shares([p.share for p in scenario.requesters])
-        counts = [population.count for population in scenario.requesters]
-        self._offsets = [sum(counts[:index]) for index in range(len(counts))]
-        self._counts = counts
+        shares = [population.share for population in scenario.requesters]
+        self._populations = draws.thresholds_from_shares(shares)
+        self._counts = _counts(scenario)
+        self._ends = list(accumulate(self._counts))
+        self._offsets = [0, *self._ends[:-1]]
         self._failed = [draws.threshold_from_share(work.failed_share) for work in scenario.work]
-        self._created_lost = draws.threshold_from_share(scenario.faults.created_lost_share)
+        self._unknown = [draws.threshold_from_share(work.unknown_share) for work in scenario.work]
 
     # Tasks.
 
     def tasks(self) -> Iterator[TaskPlan]:
         """Tasks in order of arrival: until the horizon, their number, or the trace's end."""
-        scenario = self.scenario
-        limit = scenario.tasks
-        end_at = None if scenario.horizon_s is None else ns_from_s(scenario.horizon_s)
-        for index, (at, row) in enumerate(self._arrivals()):
+        limit, end_at = self.scenario.tasks, self.end_at
+        keep_share = self._keep_share()
+        index = 0
+        for at, row in self._arrivals:
             if (limit is not None and index >= limit) or (end_at is not None and at >= end_at):
                 return
-            yield self._plan(index, at, row)
+            if keep_share is None or self._is_kept(row, keep_share):
+                yield self._plan(index, at, row)
+                index += 1
+
+    @property
+    def end_at(self) -> int | None:
+        """From when on no task arrives; None where there is no horizon."""
+        horizon_s = self.scenario.horizon_s
+        return None if horizon_s is None else ns_from_s(horizon_s)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether users decide when their tasks arrive."""
+        return isinstance(self.scenario.arrivals, Closed)
+
+    def thought_ns(self, user: int, ordinal: int) -> int:
+        """How long a user thinks before asking for its task number *ordinal*."""
+        word = draws.draw_u64(self.key_of(_number(user, ordinal)), Stream.USER_THINK)
+        return variate_ns(self._values, self._think_law, word)
+
+    def task_of_user(self, user: int, ordinal: int, at: int) -> TaskPlan:
+        """The user's task number *ordinal*, which arrives at *at*."""
+        return self._plan(_number(user, ordinal), at, ABSENT, user=user)
+
+    def renewal_of(self, plan: TaskPlan, renewal: int) -> TaskPlan:
+        """The same work asked for once more under another id; its messages have other fates."""
+        index = renewed(plan.index, renewal)
+        return replace(plan, index=index, key=self.key_of(index))
 
     def key_of(self, index: int) -> int:
         """Key of a task's draws."""
@@ -108,16 +127,15 @@ class Workload:
             return 0
         return variate_ns(self._values, law, draws.draw_u64(key, Stream.DURATION))
 
-    def expected_tasks(self) -> float:
-        """Number of tasks, for a Poisson process with a horizon its mean."""
+    def expected_tasks(self) -> float | None:
+        """Number of tasks, for a Poisson process with a horizon its mean; None where it is open."""
         scenario = self.scenario
         limits = [] if scenario.tasks is None else [float(scenario.tasks)]
         if self._trace is not None:
-            limits.append(float(len(self._trace)))
-        elif scenario.horizon_s is not None:
-            assert not isinstance(scenario.arrivals, Trace), "a trace has rows"
-            limits.append(scenario.horizon_s * scenario.arrivals.rate)
-        return min(limits)
+            limits.append(len(self._trace) * (self._keep_share() or 1.0))
+        elif scenario.horizon_s is not None and (rate := mean_rate(scenario)) is not None:
+            limits.append(scenario.horizon_s * rate)
+        return min(limits, default=None)
 
     @property
     def requesters(self) -> int:
@@ -134,31 +152,17 @@ class Workload:
         if trace is not None and trace.skipped:
             found.append(f"{trace.skipped} rows of the trace have no run time and were left out")
         if trace is not None and self.replication > 0:
-            days = self._days()
+            days = self._arrivals.days
             found.append(
                 f"replications after the first resample the trace's {days} days"
                 if days > 1
                 else "the trace is shorter than two days: replications vary only the network"
             )
+        if self.scenario.receiver.isolation == "none":
+            found.append("isolation is none: every session can see every task (SEP-1686 8.1.2)")
         return tuple(found)
 
-    # Messages.
-
-    def request_leg_ns(self, key: int, operation: Operation, ordinal: int) -> int:
-        """Delay of a request on its way to the receiver, at least 1 ns."""
-        return self._leg_ns(self._request_law, key, REQUEST_LEG[operation], ordinal)
-
-    def reply_leg_ns(self, key: int, operation: Operation, ordinal: int) -> int:
-        """Delay of an answer on its way to the requester, at least 1 ns."""
-        return self._leg_ns(self._reply_law, key, REPLY_LEG[operation], ordinal)
-
-    def created_leg_ns(self, key: int) -> int:
-        """Delay of the created notification, at least 1 ns."""
-        return self._leg_ns(self._reply_law, key, Stream.CREATED_LEG, 0)
-
-    def is_created_lost(self, key: int) -> bool:
-        """Whether the network drops the task's created notification."""
-        return draws.draw_u64(key, Stream.CREATED_LOST) < self._created_lost
+    # Fates.
 
     def deletes(self, plan: TaskPlan) -> bool:
         """Whether the requester deletes the task as soon as all is known (R44)."""
@@ -171,6 +175,7 @@ class Workload:
             poll_unit=lambda attempt: self.poll_unit(plan.key, attempt),
             phase_unit=self.phase_unit(plan.key),
             cancel_after_ns=plan.cancel_after_ns,
+            think_ns=lambda ordinal: self._input_thought_ns(plan, ordinal),
         )
 
     def poll_unit(self, key: int, attempt: int) -> float:
@@ -181,70 +186,32 @@ class Workload:
         """Uniform that a random first phase uses."""
         return draws.unit_from_u64(draws.draw_u64(key, Stream.FIRST_PHASE))
 
-    def _leg_ns(self, law: int, key: int, stream: Stream, ordinal: int) -> int:
-        if law == ABSENT:
-            return 1
-        delay_ns = variate_ns(self._values, law, draws.draw_u64(key, stream, ordinal))
-        return max(delay_ns, 1)
-
-    # Arrivals.
-
-    def _arrivals(self) -> Iterator[tuple[int, int]]:
-        """(instant, row of the trace or -1) of each task, without end unless it is a trace."""
-        arrivals = self.scenario.arrivals
-        if self._trace is not None:
-            yield from self._trace_arrivals(self._trace)
-        elif isinstance(arrivals, Poisson):
-            at, index = 0, 0
-            while True:
-                word = draws.draw_u64(self.key_of(index), Stream.ARRIVAL_GAP)
-                at += variate_ns(self._values, self._gap_law, word)
-                yield at, ABSENT
-                index += 1
-        else:
-            assert isinstance(arrivals, ConstantRate), "no other kind of arrivals"
-            index = 0
-            while True:
-                yield ns_from_s(index / arrivals.rate), ABSENT
-                index += 1
-
-    def _trace_arrivals(self, trace: TraceRows) -> Iterator[tuple[int, int]]:
-        instants = trace.arrival_ns.tolist()
-        days = self._days()
-        if self.replication == 0 or days < 2:
-            yield from zip(instants, range(len(instants)), strict=True)
-            return
-        rows_of: list[list[int]] = [[] for _ in range(days)]
-        for row, at in enumerate(instants):
-            rows_of[min(at // DAY_NS, days - 1)].append(row)
-        for day in range(days):
-            word = draws.draw_u64(self.key_of(day), Stream.TRACE_DAY)
-            source = draws.below(days, word)
-            for row in rows_of[source]:
-                yield instants[row] + (day - source) * DAY_NS, row
-
-    def _days(self) -> int:
-        """Days that a trace spans, the last one whole or not."""
-        assert self._trace is not None, "asked of traces only"
-        return int(self._trace.arrival_ns[-1]) // DAY_NS + 1
-
-    # Fates.
-
-    def _plan(self, index: int, at: int, row: int) -> TaskPlan:
+    def _plan(self, index: int, at: int, row: int, *, user: int | None = None) -> TaskPlan:
         key = self.key_of(index)
-        population, requester = self._who(key, row)
-        work_class = draws.band_of(self._classes, draws.draw_u64(key, Stream.WORK_CLASS))
+        population, requester = self._who(key, row, user)
+        work_class = self._class_of(key, row)
+        duration_ns = self._duration_ns(key, row, work_class)
+        threshold, _, fraction, requests = self._inputs[work_class]
+        asks = requests and draws.draw_u64(key, Stream.INPUT) < threshold
         return TaskPlan(
-            index,
-            key,
-            at,
-            population,
-            requester,
-            work_class,
-            self._duration_ns(key, row, work_class),
-            draws.draw_u64(key, Stream.FAILED) < self._failed[work_class],
-            self._cancel_after_ns(key, population),
+            index=index,
+            key=key,
+            arrival_at=at,
+            population=population,
+            requester=requester,
+            work_class=work_class,
+            duration_ns=duration_ns,
+            fails=draws.draw_u64(key, Stream.FAILED) < self._failed[work_class],
+            cancel_after_ns=self._cancel_after_ns(key, population),
+            vanishes=draws.draw_u64(key, Stream.UNKNOWN) < self._unknown[work_class],
+            asks=requests if asks else 0,
+            asks_after_ns=int(duration_ns * fraction) if asks else 0,
         )
+
+    def _class_of(self, key: int, row: int) -> int:
+        if self._trace is not None and self._trace.work is not None:
+            return int(self._trace.work[row])
+        return draws.band_of(self._classes, draws.draw_u64(key, Stream.WORK_CLASS))
 
     def _cancel_after_ns(self, key: int, population: int) -> int | None:
         threshold, law = self._cancels[population]
@@ -252,8 +219,14 @@ class Workload:
             return None
         return variate_ns(self._values, law, draws.draw_u64(key, Stream.CANCEL_AFTER))
 
-    def _who(self, key: int, row: int) -> tuple[int, int]:
+    def _input_thought_ns(self, plan: TaskPlan, ordinal: int) -> int:
+        law = self._inputs[plan.work_class][1]
+        return variate_ns(self._values, law, draws.draw_u64(plan.key, Stream.INPUT_THINK, ordinal))
+
+    def _who(self, key: int, row: int, user: int | None) -> tuple[int, int]:
         """Population and global number of the requester."""
+        if user is not None:
+            return bisect_right(self._ends, user), user
         trace = self._trace
         if trace is not None and trace.requester is not None:
             requester = int(trace.requester[row])
@@ -271,18 +244,62 @@ class Workload:
         word = draws.draw_u64(key, Stream.DURATION)
         return variate_ns(self._values, self._durations[work_class], word)
 
+    def _keep_share(self) -> float | None:
+        """Share of the trace's rows that is kept; None where that is all."""
+        arrivals = self.scenario.arrivals
+        if not isinstance(arrivals, Trace) or arrivals.keep_share == 1.0:
+            return None
+        return arrivals.keep_share
+
+    def _is_kept(self, row: int, share: float) -> bool:
+        word = draws.draw_u64(self.key_of(row), Stream.TRACE_KEPT)
+        return word < draws.threshold_from_share(share)
+
+
+def mean_rate(scenario: Scenario) -> float | None:
+    """Tasks a second in the long run, where the arrivals alone decide that."""
+    arrivals = scenario.arrivals
+    if isinstance(arrivals, Closed) or (isinstance(arrivals, Trace) and arrivals.rate is None):
+        return None
+    if isinstance(arrivals, Bursty):
+        weighted = zip(arrivals.rates, arrivals.mean_s, strict=True)
+        return sum(rate * mean for rate, mean in weighted) / sum(arrivals.mean_s)
+    return arrivals.rate
+
+
+def _number(user: int, ordinal: int) -> int:
+    assert ordinal < 1 << USER_BITS, f"user {user} asks for more than {1 << USER_BITS} tasks"
+    return user << USER_BITS | ordinal
+
 
 def _add(tables: LawTables, law: Law | None) -> int:
     return ABSENT if law is None else tables.add(law)
 
 
-def _gap_law(tables: LawTables, scenario: Scenario) -> int:
+def _input_of(tables: LawTables, work: WorkClass) -> tuple[int, int, float, int]:
+    """(threshold of tasks that ask, law of thinking, fraction of the work before, requests)."""
+    asks = work.input_required
+    if asks is None:
+        return 0, ABSENT, 0.0, 0
+    threshold = draws.threshold_from_share(asks.share)
+    return threshold, tables.add(asks.think), asks.at_fraction, asks.requests
+
+
+def _counts(scenario: Scenario) -> list[int]:
+    """Requesters of each population; a closed model's users are dealt out by share."""
     arrivals = scenario.arrivals
-    if not isinstance(arrivals, Poisson):
-        return ABSENT
-    return tables.add(Exponential(mean_s=1.0 / arrivals.rate))
+    if not isinstance(arrivals, Closed):
+        return [population.count for population in scenario.requesters]
+    ends, total = [0], 0.0
+    for population in scenario.requesters[:-1]:
+        total += population.share
+        ends.append(int(total * arrivals.users + 0.5))
+    ends.append(arrivals.users)
+    return [end - start for start, end in pairwise(ends)]
 
 
 def _trace_of(scenario: Scenario) -> TraceRows | None:
     arrivals = scenario.arrivals
-    return read_trace(arrivals) if isinstance(arrivals, Trace) else None
+    if not isinstance(arrivals, Trace):
+        return None
+    return read_trace(arrivals, tuple(work.name for work in scenario.work))

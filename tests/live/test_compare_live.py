@@ -19,6 +19,7 @@ from tasksim.eventlog.schema import NEVER
 from tasksim.eventlog.store import read_log
 from tasksim.live import launch
 from tasksim.planning.compare_live import Comparison, LiveRun, compare_live, with_network
+from tasksim.protocol.occurrences import Operation
 from tasksim.protocol.states import Status
 from tasksim.report.live_text import comparison_text
 from tasksim.scenario.loading import load
@@ -94,7 +95,7 @@ def test_the_comparison_is_told(outcome: Any) -> None:
 
 def test_a_network_of_half_a_round_trip_each_way_is_simulated() -> None:
     workload = Workload(with_network(load("live-smoke"), 1_000_000))
-    assert workload.created_leg_ns(workload.key_of(0)) == 500_000
+    assert workload.messages.reply_leg_ns(workload.key_of(0), 0, Operation.CREATED, 0) == 500_000
 
 
 def test_nothing_listens_is_told_and_ends(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from tasksim.protocol.lifecycle import StartWork
 from tasksim.protocol.messages import Create, Get, GetResult
 from tasksim.protocol.occurrences import Reason
-from tasksim.protocol.receiver import Receiver, ReceiverRules, StartWork
+from tasksim.protocol.receiver import Receiver
+from tasksim.protocol.rules import ReceiverRules
 from tasksim.protocol.states import Status
 
 KEEP_NS = 5

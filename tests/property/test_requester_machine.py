@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tasksim.policies import polling
 from tasksim.protocol.messages import PLAIN_CALL, Failure, Get, GetResult, Result, TaskView
 from tasksim.protocol.occurrences import Kind, Operation, Reason
-from tasksim.protocol.requester import Requester, RequesterRules
+from tasksim.protocol.requester import Requester
+from tasksim.protocol.rules import RequesterRules
 from tasksim.protocol.states import Status
 
 ANSWERS = st.lists(

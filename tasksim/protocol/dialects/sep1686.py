@@ -9,11 +9,25 @@ exactly those (C6).
 Source: SEP-1686 sections 3, 6 and 7; shapes in full, texts to the letter.
 """
 
-import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
+from tasksim.protocol.dialects.fields import (
+    RELATED_KEY,
+    Document,
+    draw_of,
+    drawn,
+    is_whole,
+    meta_of,
+    ns_of,
+    object_of,
+    related,
+    request_id_of,
+    shown,
+    task_id_of,
+    without_meta,
+)
 from tasksim.protocol.errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -30,10 +44,11 @@ from tasksim.protocol.messages import (
     Created,
     Delete,
     Deleted,
-    DrawAddress,
     Failure,
     Get,
     GetResult,
+    InputAnswer,
+    InputRequest,
     List,
     Message,
     Question,
@@ -45,10 +60,7 @@ from tasksim.protocol.messages import (
 )
 from tasksim.protocol.occurrences import Operation, Reason
 from tasksim.protocol.states import Status
-from tasksim.protocol.ties import TASK_BITS
-from tasksim.units import ns_from_ms, whole_ms_down, whole_ms_up
-
-Document = dict[str, Any]
+from tasksim.units import whole_ms_down, whole_ms_up
 
 CALL: Final = "tools/call"
 GET: Final = "tasks/get"
@@ -58,16 +70,11 @@ DELETE: Final = "tasks/delete"
 CREATED: Final = "notifications/tasks/created"
 CANCELLED: Final = "notifications/cancelled"
 TASK_KEY: Final = "modelcontextprotocol.io/task"
-RELATED_KEY: Final = "modelcontextprotocol.io/related-task"
-DRAW_KEY: Final = "tasksim/draw"
 
 # C1: capabilities by request category, boolean leaves.
 CAPABILITIES: Final[Document] = {"tasks": {"requests": {"tools": {"call": True}}}}
 
-ORDINAL_END: Final = 1 << 31
 CURSOR_LENGTH_MAX: Final = 1024  # characters
-TASK_ID_LENGTH_MAX: Final = 1024  # characters
-KEEP_ALIVE_MS_MAX: Final = 1 << 42  # 139 years
 METHOD_OF: Final[dict[type[Get | GetResult | Delete], str]] = {
     Get: GET,
     GetResult: RESULT,
@@ -76,12 +83,15 @@ METHOD_OF: Final[dict[type[Get | GetResult | Delete], str]] = {
 _STATUS_OF: Final = {status.name.lower(): status for status in Status}
 
 
-def is_task_request(document: Mapping[str, Any]) -> bool:
-    """Whether a request is about tasks: augmented, or one of the tasks/* methods."""
+def is_task_request(document: Mapping[str, Any], methods: Collection[str] = (CALL,)) -> bool:
+    """Whether a request is about tasks: one of the tasks/* methods, or one of *methods*, augmented.
+
+    A request of another method is run as if it were not augmented (R04).
+    """
     method = document.get("method")
     if method in (GET, RESULT, LIST, DELETE):  # a peer may send what no set can hold
         return True
-    return TASK_KEY in _meta_of(document.get("params"))
+    return method in tuple(methods) and TASK_KEY in meta_of(document.get("params"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +106,18 @@ class Codec:
         """JSON-RPC document of any message."""
         match message:
             case Created():
-                params: Document = {"_meta": _related(message.task_id)}
+                params: Document = {"_meta": related(message.task_id)}
                 return {"jsonrpc": "2.0", "method": CREATED, "params": params}
             case Cancel():
-                meta = {**_related(message.task_id), **_drawn(message.draw, message.attempt)}
+                meta = {**related(message.task_id), **drawn(message.draw, message.attempt)}
                 params = {"requestId": message.request_id, "_meta": meta}
                 return {"jsonrpc": "2.0", "method": CANCELLED, "params": params}
+            case InputRequest():
+                params = {**message.params, "_meta": related(message.task_id)}
+                return _request(message.request_id, message.method, params)
+            case InputAnswer():
+                meta = {**related(message.task_id), **drawn(message.draw, message.attempt)}
+                return _answer(message.request_id, {**message.payload, "_meta": meta})
             case Create():
                 return self._encode_create(message)
             case Get() | GetResult() | Delete() | List():
@@ -112,23 +128,30 @@ class Codec:
                 return _answer(message.request_id, _result_of(message))
 
     def _encode_create(self, message: Create) -> Document:
-        task: Document = {"taskId": message.task_id}
-        if message.keep_alive_ns is not None:
-            task["keepAlive"] = whole_ms_up(message.keep_alive_ns)
-        meta: Document = {TASK_KEY: task}
-        if not self.strict:
-            meta |= _related(message.task_id)
-        meta |= _drawn(message.draw, message.attempt)
+        meta: Document = {}
+        if message.augmented:
+            task: Document = {"taskId": message.task_id}
+            if message.keep_alive_ns is not None:
+                task["keepAlive"] = whole_ms_up(message.keep_alive_ns)
+            meta[TASK_KEY] = task
+            if not self.strict:
+                meta |= related(message.task_id)
+        meta |= drawn(message.draw, message.attempt)
         call = message.call
-        params = {"name": call.tool, "arguments": dict(call.arguments), "_meta": meta}
-        return _request(message.request_id, CALL, params)
+        if call.method == CALL:
+            params: Document = {"name": call.tool, "arguments": dict(call.arguments)}
+        else:
+            params = dict(call.arguments)
+        if meta:
+            params["_meta"] = meta
+        return _request(message.request_id, call.method, params)
 
     def _encode_failure(self, message: Failure) -> Document:
         data: Document = {}
         if message.retry_after_ns is not None:
             data["retryAfter"] = whole_ms_up(message.retry_after_ns)
         if message.task_id is not None and not self.strict:
-            data["_meta"] = _related(message.task_id)
+            data["_meta"] = related(message.task_id)
         error: Document = {"code": message.code, "message": message.message}
         if data:
             error["data"] = data
@@ -137,21 +160,25 @@ class Codec:
     # Inwards.
 
     def decode_request(self, document: Mapping[str, Any]) -> Question:
-        """Request about a task; InvalidMessageError or UnknownMethodError when it is none."""
-        request_id = _request_id(document)
+        """Request about a task; InvalidMessageError or UnknownMethodError when it is none.
+
+        Any request that asks to be run as a task is one (R05); whether the receiver does so is
+        the receiver's question.
+        """
+        request_id = request_id_of(document)
         method = document.get("method")
-        params = _object(document.get("params", {}), "params")
-        if method == CALL:
-            return _decode_create(request_id, params)
+        params = object_of(document.get("params", {}), "params")
+        if method == CALL or TASK_KEY in meta_of(params):
+            return _decode_create(request_id, str(method), params)
         if method == LIST:
             return List(request_id=request_id, cursor=_cursor(params))
         if method not in (GET, RESULT, DELETE):
             raise UnknownMethodError(f"Method not found: {method}")
-        draw, attempt = _draw(_meta_of(params))
+        draw, attempt = draw_of(meta_of(params))
         kind: type[Get | GetResult | Delete] = Get
         if method != GET:
             kind = GetResult if method == RESULT else Delete
-        return kind(request_id=request_id, task_id=_task_id(params), draw=draw, attempt=attempt)
+        return kind(request_id=request_id, task_id=task_id_of(params), draw=draw, attempt=attempt)
 
     def decode_cancel(self, document: Mapping[str, Any]) -> Cancel | None:
         """The cancellation of a request, or None when the document is something else.
@@ -160,13 +187,41 @@ class Codec:
         """
         if document.get("method") != CANCELLED:
             return None
-        params = _object(document.get("params"), "params")
-        meta = _meta_of(params)
-        related = meta.get(RELATED_KEY)
-        draw, attempt = _draw(meta)
+        params = object_of(document.get("params"), "params")
+        meta = meta_of(params)
+        about = meta.get(RELATED_KEY)
+        draw, attempt = draw_of(meta)
         return Cancel(
-            request_id=_request_id({"id": params.get("requestId")}),
-            task_id=_task_id(related) if isinstance(related, dict) else "",
+            request_id=request_id_of({"id": params.get("requestId")}),
+            task_id=task_id_of(about) if isinstance(about, dict) else "",
+            draw=draw,
+            attempt=attempt,
+        )
+
+    def decode_input_request(self, document: Mapping[str, Any]) -> InputRequest | None:
+        """The receiver's request for input, or None when the document is something else (R15)."""
+        params = document.get("params")
+        about = meta_of(params).get(RELATED_KEY)
+        if document.get("method") is None or "id" not in document or about is None:
+            return None
+        return InputRequest(
+            request_id=request_id_of(document),
+            task_id=task_id_of(object_of(about, RELATED_KEY)),
+            method=str(document["method"]),
+            params=without_meta(params, "params"),
+        )
+
+    def decode_input_answer(self, document: Mapping[str, Any]) -> InputAnswer | None:
+        """The answer to a request for input, or None when the document is something else."""
+        result = document.get("result")
+        about = meta_of(result).get(RELATED_KEY)
+        if "method" in document or about is None:
+            return None
+        draw, attempt = draw_of(meta_of(result))
+        return InputAnswer(
+            request_id=request_id_of(document),
+            task_id=task_id_of(object_of(about, RELATED_KEY)),
+            payload=without_meta(result, "result"),
             draw=draw,
             attempt=attempt,
         )
@@ -175,8 +230,8 @@ class Codec:
         """The created notification, or None when the document is something else."""
         if document.get("method") != CREATED:
             return None
-        related = _meta_of(document.get("params")).get(RELATED_KEY)
-        return Created(task_id=_task_id(_object(related, RELATED_KEY)))
+        about = meta_of(document.get("params")).get(RELATED_KEY)
+        return Created(task_id=task_id_of(object_of(about, RELATED_KEY)))
 
     def decode_reply(self, document: Mapping[str, Any], request: Question) -> Reply:
         """Answer to *request*; InvalidMessageError when it has not the form of one.
@@ -184,8 +239,8 @@ class Codec:
         A successful answer to a creation is the original request's own result (N09).
         """
         if "error" in document:
-            return _decode_failure(_object(document["error"], "error"), request)
-        result = _object(document.get("result"), "result")
+            return _decode_failure(object_of(document["error"], "error"), request)
+        result = object_of(document.get("result"), "result")
         if isinstance(request, Get):
             return _decode_view(result, request)
         if isinstance(request, List):
@@ -208,7 +263,7 @@ def _encode_question(message: Get | GetResult | Delete | List) -> Document:
     if isinstance(message, List):
         page: Document = {} if message.cursor is None else {"cursor": message.cursor}
         return _request(message.request_id, LIST, page)
-    meta = {**_related(message.task_id), **_drawn(message.draw, message.attempt)}
+    meta = {**related(message.task_id), **drawn(message.draw, message.attempt)}
     params: Document = {"taskId": message.task_id, "_meta": meta}
     return _request(message.request_id, METHOD_OF[type(message)], params)
 
@@ -217,16 +272,16 @@ def _result_of(message: TaskView | TaskPage | Deleted | Result) -> Document:
     """What stands under ``result``; a page is about many tasks and so related to none (C6)."""
     match message:
         case TaskView():
-            return {**_view(message), "_meta": _related(message.task_id)}
+            return {**_view(message), "_meta": related(message.task_id)}
         case TaskPage():
             page: Document = {"tasks": [_view(view) for view in message.tasks]}
             if message.next_cursor is not None:
                 page["nextCursor"] = message.next_cursor
             return page
         case Deleted():
-            return {"_meta": _related(message.task_id)}
+            return {"_meta": related(message.task_id)}
         case Result():
-            meta = {**_meta_of(message.payload), **_related(message.task_id)}
+            meta = {**meta_of(message.payload), **related(message.task_id)}
             return {**message.payload, "_meta": meta}
 
 
@@ -236,10 +291,6 @@ def _request(request_id: RequestId, method: str, params: Document) -> Document:
 
 def _answer(request_id: RequestId, result: Document) -> Document:
     return {"jsonrpc": "2.0", "id": request_id, "result": result}
-
-
-def _related(task_id: str) -> Document:
-    return {RELATED_KEY: {"taskId": task_id}}
 
 
 def _view(message: TaskView) -> Document:
@@ -256,50 +307,31 @@ def _view(message: TaskView) -> Document:
     return view
 
 
-def _decode_create(request_id: RequestId, params: Mapping[str, Any]) -> Create:
-    meta = _meta_of(params)
-    task = _object(meta.get(TASK_KEY), TASK_KEY)
+def _decode_create(request_id: RequestId, method: str, params: Mapping[str, Any]) -> Create:
+    meta = meta_of(params)
+    task = object_of(meta.get(TASK_KEY), TASK_KEY)
     keep_alive_ns = None
     if "keepAlive" in task:
-        keep_alive_ns = _duration_ns(task["keepAlive"], "keepAlive")
-    tool = params.get("name")
-    if not isinstance(tool, str):
-        raise InvalidMessageError(f"params.name must be a string, not {_shown(tool)}")
-    draw, attempt = _draw(meta)
+        keep_alive_ns = ns_of(task["keepAlive"], "keepAlive")
+    draw, attempt = draw_of(meta)
     return Create(
         request_id=request_id,
-        task_id=_task_id(task),
+        task_id=task_id_of(task),
         keep_alive_ns=keep_alive_ns,
-        call=Call(tool=tool, arguments=_object(params.get("arguments", {}), "arguments")),
+        call=_call(method, params),
         draw=draw,
         attempt=attempt,
     )
 
 
-def _drawn(draw: DrawAddress | None, attempt: int) -> Document:
-    """Metadata that tells a receiver of ours where the draws of this message stand."""
-    if draw is None:
-        return {}
-    address = {"entity": draw.entity, "replication": draw.replication, "ordinal": attempt}
-    return {DRAW_KEY: address}
-
-
-def _draw(meta: Mapping[str, Any]) -> tuple[DrawAddress | None, int]:
-    """Draw address and attempt that a message tells; (None, 0) when it tells none."""
-    if DRAW_KEY not in meta:
-        return None, 0
-    address = _object(meta[DRAW_KEY], DRAW_KEY)
-    draw = DrawAddress(
-        entity=_draw_number(address.get("entity")),
-        replication=_draw_number(address.get("replication", 0)),
-    )
-    return draw, _draw_number(address.get("ordinal", 0), ORDINAL_END)
-
-
-def _draw_number(number: Any, end: int = 1 << TASK_BITS) -> int:
-    if _is_whole(number) and 0 <= number < end:
-        return number
-    raise InvalidMessageError(f"{DRAW_KEY} must hold whole numbers >= 0, not {_shown(number)}")
+def _call(method: str, params: Mapping[str, Any]) -> Call:
+    """What a task wraps: a tool call, or any other request with its parameters."""
+    if method != CALL:
+        return Call(method=method, tool="", arguments=without_meta(params, "params"))
+    tool = params.get("name")
+    if not isinstance(tool, str):
+        raise InvalidMessageError(f"params.name must be a string, not {shown(tool)}")
+    return Call(tool=tool, arguments=object_of(params.get("arguments", {}), "arguments"))
 
 
 def _cursor(params: Mapping[str, Any]) -> str | None:
@@ -313,11 +345,11 @@ def _cursor(params: Mapping[str, Any]) -> str | None:
 def _decode_page(result: Mapping[str, Any], request: List) -> TaskPage:
     tasks, cursor = result.get("tasks"), result.get("nextCursor")
     if not isinstance(tasks, list) or not (cursor is None or isinstance(cursor, str)):
-        raise InvalidMessageError(f"tasks is {_shown(tasks)}, nextCursor is {_shown(cursor)}")
+        raise InvalidMessageError(f"tasks is {shown(tasks)}, nextCursor is {shown(cursor)}")
     views = []
     for item in tasks:
-        view = _object(item, "a task of the list")
-        get = Get(request_id=request.request_id, task_id=_task_id(view))
+        view = object_of(item, "a task of the list")
+        get = Get(request_id=request.request_id, task_id=task_id_of(view))
         views.append(_decode_view(view, get))
     return TaskPage(
         request_id=request.request_id,
@@ -330,7 +362,7 @@ def _decode_page(result: Mapping[str, Any], request: List) -> TaskPage:
 def _decode_view(result: Mapping[str, Any], request: Get) -> TaskView:
     status = _STATUS_OF.get(str(result.get("status")))
     if status is None:
-        raise InvalidMessageError(f"status is {_shown(result.get('status'))}")
+        raise InvalidMessageError(f"status is {shown(result.get('status'))}")
     keep_alive = result.get("keepAlive")
     interval = result.get("pollFrequency")
     error = result.get("error")
@@ -338,8 +370,8 @@ def _decode_view(result: Mapping[str, Any], request: Get) -> TaskView:
         request_id=request.request_id,
         task_id=request.task_id,
         status=status,
-        keep_alive_ns=None if keep_alive is None else _duration_ns(keep_alive, "keepAlive"),
-        poll_interval_ns=None if interval is None else _duration_ns(interval, "pollFrequency"),
+        keep_alive_ns=None if keep_alive is None else ns_of(keep_alive, "keepAlive"),
+        poll_interval_ns=None if interval is None else ns_of(interval, "pollFrequency"),
         error=error if isinstance(error, str) else None,
         attempt=request.attempt,
     )
@@ -347,8 +379,8 @@ def _decode_view(result: Mapping[str, Any], request: Get) -> TaskView:
 
 def _decode_failure(error: Mapping[str, Any], request: Question) -> Failure:
     code, message = error.get("code"), str(error.get("message", ""))
-    if not _is_whole(code):
-        raise InvalidMessageError(f"error.code is {_shown(code)}")
+    if not is_whole(code):
+        raise InvalidMessageError(f"error.code is {shown(code)}")
     data = error.get("data")
     retry_after = data.get("retryAfter") if isinstance(data, dict) else None
     operation = _operation_failed(request, code, refused=retry_after is not None)
@@ -359,7 +391,7 @@ def _decode_failure(error: Mapping[str, Any], request: Question) -> Failure:
         operation=operation,
         reason=_reason(operation, code, message),
         task_id=None if isinstance(request, List) else request.task_id,
-        retry_after_ns=None if retry_after is None else _duration_ns(retry_after, "retryAfter"),
+        retry_after_ns=None if retry_after is None else ns_of(retry_after, "retryAfter"),
         attempt=request.attempt,
     )
 
@@ -379,7 +411,7 @@ def _reason(operation: Operation, code: int, message: str) -> Reason:
     if code == METHOD_NOT_FOUND:
         return Reason.UNSUPPORTED
     if code != INVALID_PARAMS:
-        return Reason.INTERNAL
+        return _limit_reason(message)
     if operation is Operation.CREATE:
         return Reason.DUPLICATE if "already exists" in message else Reason.INVALID
     if operation is Operation.LIST or "Cannot delete" in message:
@@ -391,46 +423,8 @@ def _reason(operation: Operation, code: int, message: str) -> Reason:
     return Reason.NOT_FOUND
 
 
-def _request_id(document: Mapping[str, Any]) -> RequestId:
-    request_id = document.get("id")
-    if isinstance(request_id, str) or _is_whole(request_id):
-        return request_id
-    raise InvalidMessageError(f"id must be a string or a whole number, not {_shown(request_id)}")
-
-
-def _task_id(holder: Mapping[str, Any]) -> str:
-    task_id = holder.get("taskId")
-    if not isinstance(task_id, str):  # R06
-        raise InvalidMessageError(f"taskId must be a string, not {_shown(task_id)}")
-    if len(task_id) > TASK_ID_LENGTH_MAX:
-        raise InvalidMessageError(f"taskId is longer than {TASK_ID_LENGTH_MAX} characters")
-    return task_id
-
-
-def _duration_ns(value: Any, name: str) -> int:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value < math.inf:  # whole numbers of any size are compared
-        raise InvalidMessageError(
-            f"{name} must be a number of milliseconds >= 0, not {_shown(value)}"
-        )
-    return ns_from_ms(min(value, KEEP_ALIVE_MS_MAX))
-
-
-def _is_whole(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _object(value: Any, name: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidMessageError(f"{name} must be an object, not {_shown(value)}")
-    return value
-
-
-def _meta_of(params: Any) -> Mapping[str, Any]:
-    meta = params.get("_meta") if isinstance(params, Mapping) else None
-    return meta if isinstance(meta, Mapping) else {}
-
-
-def _shown(value: Any) -> str:
-    """The value as a message may quote it."""
-    return repr(value)[:80]
+def _limit_reason(message: str) -> Reason:
+    """Which limit an error with an internal code speaks of, if it does."""
+    if "concurrent" in message:
+        return Reason.CONCURRENCY
+    return Reason.RATE_LIMITED if "Rate limit" in message else Reason.INTERNAL

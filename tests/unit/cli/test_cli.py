@@ -43,7 +43,7 @@ def test_json_has_the_agreed_names(capsys: Any) -> None:
         assert set(metrics[name]["mean"]) == {"value", "half_width"}
     assert set(metrics["requests_per_s"]) == {"total", "by_operation", "peak"}
     assert set(metrics["resident_tasks"]) == {"mean", "max"}
-    for name in ("lost_result_share", "rejected_share", "utilization"):
+    for name in ("lost_result_share", "rejected_share", "rate_limited_share", "utilization"):
         assert set(metrics[name]) == {"value", "half_width"}
     assert "value" in metrics["polls_per_task"]["mean"]
     assert set(answer["provenance"]) >= {

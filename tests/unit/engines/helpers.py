@@ -33,12 +33,8 @@ class StrictEnvironment(RankedEnvironment):
 
 def strict_run(scenario: Scenario, level: Any = "events") -> Run:
     """A run in which no two events may share instant and rank."""
-    model = reference.Model(scenario, replication=0, level=level)
-    strict = StrictEnvironment()
-    model.env = strict
-    for part in (model.receiver, model.receiver._wakeup):
-        part._env = strict
-    return model.run()
+    env = StrictEnvironment()
+    return reference.Model(scenario, replication=0, level=level, env=env).run()
 
 
 def lattice(**changes: Any) -> Scenario:

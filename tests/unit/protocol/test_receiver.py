@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tasksim.policies import UNLIMITED
+from tasksim.protocol.lifecycle import Send, StartWork, StopWork
 from tasksim.protocol.messages import (
     Cancel,
     Created,
@@ -18,7 +19,7 @@ from tasksim.protocol.messages import (
     TaskView,
 )
 from tasksim.protocol.occurrences import Kind, Operation, Reason
-from tasksim.protocol.receiver import Receiver, Send, StartWork, StopWork
+from tasksim.protocol.receiver import Receiver
 from tasksim.protocol.states import IllegalTransitionError, Status
 
 from .helpers import S, admit, answer, create, fetch, get, new_receiver
@@ -277,7 +278,7 @@ def test_nothing_is_remembered_of_the_requests_of_expired_tasks() -> None:
         receiver.receive("s", cancel(number), 0)
     for _ in range(10):
         receiver.on_time(S)
-    assert (receiver.resident_tasks, receiver._originals, receiver._expiries) == (0, {}, [])
+    assert set(receiver.sizes(S).values()) == {0}
 
 
 # Lists.
@@ -364,7 +365,7 @@ def test_a_deleted_task_is_gone_from_everything() -> None:
     for message in (get(), fetch(), delete()):
         assert answer(receiver, message, 3).message == "Failed to retrieve task: Task not found"
     assert walk(receiver, now=3) == [[]]
-    assert (receiver.resident_tasks, receiver.next_deadline, receiver._sessions) == (0, None, {})
+    assert (receiver.next_deadline, set(receiver.sizes(3).values())) == (None, {0})
     assert log[-5][1] == Kind.DELETED
 
 

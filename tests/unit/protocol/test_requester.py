@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tasksim.policies import polling
+from tasksim.protocol.exchanges import Fate
 from tasksim.protocol.messages import (
     Cancel,
     Create,
@@ -17,7 +18,7 @@ from tasksim.protocol.messages import (
     TaskView,
 )
 from tasksim.protocol.occurrences import Kind, Operation, Reason
-from tasksim.protocol.requester import Fate, Requester
+from tasksim.protocol.requester import Requester
 from tasksim.protocol.states import Status
 from tasksim.protocol.ties import Tie
 
@@ -182,9 +183,16 @@ def test_a_task_that_ended_badly_is_not_asked_for_a_result(status: Status, outco
 def test_a_refused_creation_closes_the_task() -> None:
     requester, log = new_requester()
     requester.start(0)
-    requester.on_reply(failure(Reason.DUPLICATE, Operation.CREATE), 1)
+    requester.on_reply(failure(Reason.INVALID, Operation.CREATE), 1)
     assert requester.done
     assert log[-1][6] == Reason.REJECTED
+
+
+def test_a_duplicate_confirms_the_task_and_is_polled() -> None:  # N05
+    requester, _ = new_requester()
+    requester.start(0)
+    assert requester.on_reply(failure(Reason.DUPLICATE, Operation.CREATE), 1) == []
+    assert requester.next_deadline == (1 + 5 * S, Tie.POLL_DUE)
 
 
 def test_an_unanswered_get_is_followed_by_the_next_one_after_its_gap() -> None:
@@ -409,12 +417,15 @@ def test_nothing_is_cancelled_once_the_end_is_known() -> None:
     assert Kind.SENT not in [row[1] for row in log if row[3] == Operation.CANCEL]
 
 
-def test_a_cancel_may_come_before_the_notification() -> None:
+def test_a_cancel_before_the_notification_goes_out_with_it() -> None:
+    """It must not overtake the creation, and must not get lost (case 32)."""
     machine, _ = cancelling(1 * S)
     machine.start(0)
-    (request,) = machine.on_time(1 * S)
-    assert isinstance(request, Cancel)
+    assert machine.on_time(1 * S) == []
     assert machine.next_deadline == (10 * S, Tie.CREATED_TIMEOUT)
+    (request,) = machine.on_created(2 * S)
+    assert isinstance(request, Cancel)
+    assert machine.next_deadline == (7 * S, Tie.POLL_DUE)
 
 
 def deleting() -> tuple[Requester, Any]:

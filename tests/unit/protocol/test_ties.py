@@ -11,13 +11,14 @@ def test_kinds_come_in_the_stated_order() -> None:
         {Tie.EXPIRY},
         {Tie.COMPLETION},
         {Tie.CREATED_TIMEOUT, Tie.REQUEST_TIMEOUT, Tie.RETRY, Tie.SWEEP, Tie.POLL_DUE,
-         Tie.CANCEL_DUE},
+         Tie.CANCEL_DUE, Tie.INPUT_TIMEOUT, Tie.ANSWER_DUE, Tie.GIVE_UP},
         {Tie.CREATED_TO_REQUESTER, Tie.ORIGINAL_TO_REQUESTER,
          Tie.REFUSAL_TO_REQUESTER, Tie.VIEW_TO_REQUESTER,
-         Tie.RESULT_TO_REQUESTER, Tie.PAGE_TO_REQUESTER, Tie.DELETED_TO_REQUESTER},
+         Tie.RESULT_TO_REQUESTER, Tie.PAGE_TO_REQUESTER, Tie.DELETED_TO_REQUESTER,
+         Tie.PROMPT_TO_REQUESTER},
         {Tie.CANCEL_TO_RECEIVER},
         {Tie.DELETE_TO_RECEIVER, Tie.GET_TO_RECEIVER, Tie.RESULT_TO_RECEIVER,
-         Tie.LIST_TO_RECEIVER, Tie.CREATE_TO_RECEIVER},
+         Tie.ANSWER_TO_RECEIVER, Tie.LIST_TO_RECEIVER, Tie.CREATE_TO_RECEIVER},
         {Tie.ARRIVAL},
     ]  # fmt: skip
     assert set().union(*stated) == set(Tie)

@@ -80,6 +80,7 @@ reply = 4
 [receiver]
 queue = "x"
 rate_limits = 4
+quota = 4
 workers = 2.5
 keep_alive = { max_s = inf }
 """
@@ -87,7 +88,10 @@ keep_alive = { max_s = inf }
         "f.toml:1: title: must be a string, not 3",
         "f.toml:2: sed: is not a key here; did you mean seed?",
         "f.toml:3: horizon_s: must be > 0, not -1",
-        "f.toml:6: arrivals.kind: must be 'poisson', 'constant' or 'trace', not 'poison'",
+        (
+            "f.toml:6: arrivals.kind: must be 'poisson', 'constant', 'bursty', 'closed' or "
+            "'trace', not 'poison'"
+        ),
         "f.toml:11: requesters.sdk.polling.jitter: must be a number, not True",
         "f.toml:11: requesters.sdk.polling.default: is not a key here; did you mean default_s?",
         "f.toml:14: work.0.failed_share: must be <= 1, not 1.5",
@@ -98,12 +102,15 @@ keep_alive = { max_s = inf }
         ),
         "f.toml:20: network.reply: must be a table, not 4",
         "f.toml:23: receiver.queue: must be 'unbounded', not 'x'",
+        "f.toml:24: receiver.rate_limits: must be a table, not 4",
         (
-            "f.toml:24: receiver.rate_limits: is not a key here; there are delete, dialect, "
-            "keep_alive, page_size, poll_frequency, queue, tombstones, workers"
+            "f.toml:25: receiver.quota: is not a key here; there are concurrency, delete, dialect, "
+            "duplicate_ids, forgotten_ids, handling, input_timeout_s, isolation, keep_alive, "
+            "original_after_cancel, page_size, poll_frequency, queue, rate_limits, stop_s, "
+            "task_methods, tasks, tombstones, watch, workers"
         ),
-        "f.toml:25: receiver.workers: must be a whole number, not 2.5",
-        "f.toml:26: receiver.keep_alive.max_s: must be a finite number, not inf",
+        "f.toml:26: receiver.workers: must be a whole number, not 2.5",
+        "f.toml:27: receiver.keep_alive.max_s: must be a finite number, not inf",
     ]
 
 
@@ -113,7 +120,8 @@ def test_a_missing_key_is_told_at_its_table() -> None:
     ]
     assert complaints("[[work]]\n")[0] == "f.toml:1: arrivals: is missing"
     assert complaints("tasks = 1\n[arrivals]\nrate = 3\n")[0] == (
-        "f.toml:2: arrivals.kind: is missing: must be one of 'poisson', 'constant', 'trace'"
+        "f.toml:2: arrivals.kind: is missing: must be one of 'poisson', 'constant', "
+        "'bursty', 'closed', 'trace'"
     )
 
 

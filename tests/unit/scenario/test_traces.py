@@ -84,12 +84,12 @@ def test_malformed_lines_are_named_by_number_all_at_once(tmp_path: Path) -> None
         read_trace(Trace(file=tmp_path / "t.csv"))
     assert str(caught.value) == (
         f"{tmp_path / 't.csv'}: "
-        "line 3: arrival must be a number of seconds, not 'x'; "
+        "line 3: arrival must be a number of seconds or a time stamp, not 'x'; "
         "line 4: has 2 fields, too few; "
-        "line 5: duration must be a number of seconds >= 0, not '-3'; "
+        "line 5: duration must be a number >= 0, not '-3'; "
         "line 7: requester is empty; "
-        "line 8: duration must be a number of seconds >= 0, not 'nan'; "
-        "line 9: arrival must be a number of seconds, not 'inf'"
+        "line 8: duration must be a number >= 0, not 'nan'; "
+        "line 9: arrival must be a number of seconds or a time stamp, not 'inf'"
     )
 
 

@@ -85,16 +85,16 @@ def test_shares_and_counts_divide_the_tasks() -> None:
 
 def test_notifications_are_lost_at_their_share() -> None:
     load_ = workload()
-    lost = [load_.is_created_lost(plan.key) for plan in load_.tasks()]
+    lost = [load_.messages.is_created_lost(plan.key) for plan in load_.tasks()]
     assert np.mean(lost) == pytest.approx(0.2, abs=0.032)
 
 
 def test_a_leg_takes_its_law_and_at_least_a_nanosecond() -> None:
     load_ = workload()
     key = load_.key_of(0)
-    assert load_.request_leg_ns(key, Operation.GET, 3) == S // 2
-    assert load_.reply_leg_ns(key, Operation.GET, 3) == 1
-    assert load_.created_leg_ns(key) == 1
+    assert load_.messages.request_leg_ns(key, 0, Operation.GET, 3) == S // 2
+    assert load_.messages.reply_leg_ns(key, 0, Operation.GET, 3) == 1
+    assert load_.messages.reply_leg_ns(key, 0, Operation.CREATED, 0) == 1
 
 
 def test_the_work_that_nobody_dictates_is_the_work_that_was_drawn() -> None:

@@ -1,0 +1,299 @@
+"""What a requester sends, and when it wants to be woken: the mechanics below its decisions.
+
+Rule 1: one request on its way at a time, and one deadline for it; notifications, input that the
+user will have, and patience that will end stand aside from it.
+Rule 2: every message that leaves is counted by its kind within the task; that number is the
+ordinal of its draws and of its rows in the log.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from tasksim.policies import ABSENT, UNLIMITED
+from tasksim.protocol.messages import (
+    Call,
+    Cancel,
+    Create,
+    Delete,
+    DrawAddress,
+    Get,
+    GetResult,
+    InputAnswer,
+    Request,
+    RequestId,
+)
+from tasksim.protocol.occurrences import NONE, Kind, Observer, Operation, Reason
+from tasksim.protocol.rules import RequesterRules
+from tasksim.protocol.ties import Tie
+
+IDS_PER_TASK: Final = 1 << 20  # request ids of one session's tasks never meet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """What chance holds for a requester: its uniforms, and when its user will have had enough."""
+
+    draw: DrawAddress | None = None  # told to the receiver, in experiments
+    poll_unit: Callable[[int], float] = lambda attempt: 0.0  # noqa: ARG005
+    phase_unit: float = 0.0
+    cancel_after_ns: int | None = None  # from asking for the task
+    think_ns: Callable[[int], int] = lambda ordinal: 0  # noqa: ARG005 - from a prompt to its answer
+
+
+class Phase(IntEnum):
+    """Where a requester stands with its task."""
+
+    IDLE = 0
+    CREATING = 1  # waits for the created notification, or to ask once more
+    WAITING = 2  # waits for its next poll
+    POLLING = 3  # a get is on its way
+    FETCHING = 4  # a result request is on its way, or will be retried
+    CLOSED = 5
+    DELETING = 6  # all is known; a delete is on its way
+    AWAITING = 7  # waits for the original response and for nothing else
+
+
+class Exchanges:
+    """Messages and deadlines of one task's requester."""
+
+    __slots__ = (
+        "_answered_at",
+        "_answers",
+        "_aside",
+        "_attempt",
+        "_call",
+        "_cancel_at",
+        "_cancel_waits",
+        "_cancelled_at",
+        "_confirmed",
+        "_creation_ids",
+        "_deletes",
+        "_draw",
+        "_due",
+        "_failures",
+        "_fate",
+        "_fetches",
+        "_given",
+        "_gives_up_at",
+        "_hint_ns",
+        "_limited",
+        "_observe",
+        "_outcome",
+        "_phase",
+        "_polled_at",
+        "_prompted",
+        "_rules",
+        "_sent",
+        "_sent_at",
+        "_tries",
+        "number",
+        "task_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        task_id: str,
+        number: int,
+        rules: RequesterRules,
+        observe: Observer,
+        call: Call,
+        fate: Fate = Fate(),
+        deletes: bool = False,
+    ) -> None:
+        self.task_id: Final = task_id
+        self.number: Final = number
+        self._rules = rules
+        self._observe = observe
+        self._call = call
+        self._fate = fate
+        self._draw = fate.draw
+        self._deletes = deletes  # as soon as all is known (R44)
+        self._phase = Phase.IDLE
+        self._outcome = Reason.GAVE_UP  # while the delete is on its way: the outcome to come
+        # Deadlines.
+        self._due: tuple[int, Tie] | None = None  # of the exchange
+        self._aside: tuple[int, Tie] | None = None  # the first of the three below
+        self._cancel_at: int | None = None  # when the user will have had enough
+        self._gives_up_at: int | None = None  # when it will have waited long enough
+        self._answers: list[tuple[int, int, RequestId]] = []  # what the user will have said when
+        # What it knows.
+        self._confirmed = False  # the receiver has shown that the task exists
+        self._hint_ns = ABSENT
+        self._prompted = 0  # requests for input that arrived
+        self._given: list[RequestId] = []  # those of them that were answered
+        self._answered_at = 0  # the last of them
+        self._cancel_waits = False  # for the task to show itself
+        self._cancelled_at: int | None = None  # when the receiver was told
+        # Counts.
+        self._sent = 0  # request ids used
+        self._sent_at = 0  # when the task was asked for first
+        self._creation_ids: list[RequestId] = []
+        self._tries = 0  # creations that were not asked for by a limit
+        self._attempt = 0  # of the next get, from 0
+        self._polled_at = 0  # when the last get was sent
+        self._fetches = 0  # attempt of the next result request
+        self._failures = 0  # in a row
+        self._limited = 0  # in a row
+
+    @property
+    def next_deadline(self) -> tuple[int, Tie] | None:
+        """(instant, tie) of the next thing to do without being told; None for nothing."""
+        aside, due = self._aside, self._due
+        if aside is None:
+            return due
+        return aside if due is None else min(due, aside)
+
+    # Messages.
+
+    def _create(self, now: int) -> list[Request]:
+        self._phase = Phase.CREATING
+        self._wake(now + self._rules.created_timeout_ns, Tie.CREATED_TIMEOUT)
+        attempt = len(self._creation_ids)
+        self._creation_ids.append(self._next_request_id())
+        self._observe(now, Kind.SENT, self.number, Operation.CREATE, attempt)
+        create = Create(
+            request_id=self._creation_ids[-1],
+            task_id=self.task_id,
+            augmented=self._rules.augmented,
+            keep_alive_ns=self._rules.keep_alive_ns,
+            call=self._call,
+            draw=self._draw,
+            attempt=attempt,
+        )
+        return [create]
+
+    def _poll(self, now: int) -> list[Request]:
+        self._phase = Phase.POLLING
+        attempt = self._attempt
+        self._attempt += 1
+        self._polled_at = now
+        self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
+        self._observe(now, Kind.SENT, self.number, Operation.GET, attempt)
+        get = Get(
+            request_id=self._next_request_id(),
+            task_id=self.task_id,
+            draw=self._draw,
+            attempt=attempt,
+        )
+        return [get]
+
+    def _fetch(self, now: int) -> list[Request]:
+        self._phase = Phase.FETCHING
+        attempt = self._fetches
+        self._fetches += 1
+        self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
+        self._observe(now, Kind.SENT, self.number, Operation.RESULT, attempt)
+        fetch = GetResult(
+            request_id=self._next_request_id(),
+            task_id=self.task_id,
+            draw=self._draw,
+            attempt=attempt,
+        )
+        return [fetch]
+
+    def _delete(self, now: int) -> list[Request]:
+        self._phase = Phase.DELETING
+        self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
+        self._observe(now, Kind.SENT, self.number, Operation.DELETE, 0)
+        return [Delete(request_id=self._next_request_id(), task_id=self.task_id, draw=self._draw)]
+
+    def _cancel(self, now: int) -> list[Request]:
+        """Tell the receiver to stop, and poll on to see it confirmed (R33, R35).
+
+        A cancel names the request that created the task. Where the task was asked for several
+        times nobody knows which one that was, so all are named; the others mean nothing.
+        """
+        self._cancel_waits = False
+        self._cancelled_at = now
+        self._answers.clear()
+        self._set_aside()
+        cancels: list[Request] = []
+        for attempt, request_id in enumerate(self._creation_ids):
+            self._observe(now, Kind.SENT, self.number, Operation.CANCEL, attempt)
+            cancels.append(
+                Cancel(
+                    request_id=request_id, task_id=self.task_id, draw=self._draw, attempt=attempt
+                )
+            )
+        return cancels
+
+    def _answer(self, request_id: RequestId, now: int) -> list[Request]:
+        """Send what the user said."""
+        attempt = len(self._given)
+        self._given.append(request_id)
+        self._answered_at = now
+        self._observe(now, Kind.SENT, self.number, Operation.INPUT, attempt)
+        answer = InputAnswer(
+            request_id=request_id, task_id=self.task_id, draw=self._draw, attempt=attempt
+        )
+        return [answer]
+
+    # Deadlines.
+
+    def _wake(self, at: int, tie: Tie) -> None:
+        self._due = (at, tie)
+
+    def _set_aside(self) -> None:
+        """Work out the first deadline that has nothing to do with the exchange."""
+        found = []
+        if self._cancel_at is not None:
+            found.append((self._cancel_at, Tie.CANCEL_DUE))
+        if self._answers:
+            found.append((self._answers[0][0], Tie.ANSWER_DUE))
+        if self._gives_up_at is not None:
+            found.append((self._gives_up_at, Tie.GIVE_UP))
+        self._aside = min(found, default=None)
+
+    def _drop_asides(self) -> None:
+        """Nothing is left to be done but what is on its way."""
+        self._cancel_at = self._gives_up_at = self._aside = None
+        self._cancel_waits = False
+        self._answers.clear()
+
+    def _start_patience(self, now: int) -> None:
+        self._sent_at = now
+        if self._fate.cancel_after_ns is not None and self._rules.augmented:
+            self._cancel_at = now + self._fate.cancel_after_ns
+        if self._rules.patience_ns != UNLIMITED:
+            self._gives_up_at = now + self._rules.patience_ns
+        self._set_aside()
+
+    def _gap_ns(self, attempt: int, now: int, retry_after_ns: int) -> int:
+        polling = self._rules.polling
+        if self._rules.backoff is not None and not self._confirmed:
+            polling = self._rules.backoff  # N03
+        u = self._fate.poll_unit(attempt) if polling.jittered else 0.0
+        return polling.gap_ns(
+            polling.params, (), attempt, now - self._sent_at, self._hint_ns, retry_after_ns, u
+        )
+
+    # The exchange.
+
+    def _close(self, outcome: Reason, now: int) -> list[Request]:
+        self._phase = Phase.CLOSED
+        self._outcome = outcome
+        self._due = None
+        self._drop_asides()
+        self._observe(now, Kind.CLOSED, self.number, NONE, 0, NONE, outcome)
+        return []
+
+    def _awaited(self) -> tuple[Operation, int]:
+        """The exchange whose answer is due."""
+        if self._phase is Phase.POLLING:
+            return Operation.GET, self._attempt - 1
+        if self._phase is Phase.DELETING:
+            return Operation.DELETE, 0
+        return Operation.RESULT, self._fetches - 1
+
+    def _awaits(self, operation: Operation, attempt: int) -> bool:
+        """Whether the machine still waits for the answer to this very request."""
+        is_on_its_way = self._phase in {Phase.POLLING, Phase.FETCHING, Phase.DELETING}
+        return is_on_its_way and self._awaited() == (operation, attempt)
+
+    def _next_request_id(self) -> int:
+        request_id = self.number * IDS_PER_TASK + self._sent
+        self._sent += 1
+        return request_id

@@ -1,0 +1,103 @@
+"""What receivers and requesters are set to: the options of the protocol, frozen.
+
+Rule 1: what SEP-1686 leaves open (MAY, and its contradictions C1-C14) is a field here, with the
+reading that this project takes as its default.
+Rule 2: times are nanoseconds, ``UNLIMITED`` (-1) is no end.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final
+
+from tasksim.policies import UNLIMITED
+from tasksim.policies.limiters import Limit
+from tasksim.policies.polling import Polling
+from tasksim.protocol.occurrences import Operation
+from tasksim.protocol.states import TERMINAL, Status
+
+
+class Binding(IntEnum):
+    """What a task belongs to, and so who may see it (8.1.1, R49)."""
+
+    SESSION = 0
+    PRINCIPAL = 1
+    NOTHING = 2  # everybody sees every task: to be documented (R50)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """When a requester becomes suspect (R54c): so many strange requests within a window."""
+
+    window_ns: int = 60_000_000_000
+    failed_lookups: int = 20  # of ids that are not there
+    early_polls: int = 60  # sooner than advertised after the last get of the task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverRules:
+    """What a receiver grants, advertises, limits and refuses."""
+
+    keep_alive_default_ns: int = 300_000_000_000  # UNLIMITED or a duration
+    keep_alive_max_ns: int = UNLIMITED
+    sweep_ns: int = 0  # ended tasks are forgotten at multiples of it; 0: at once
+    keeps_unknown: bool = False  # C3: by the letter, an unknown task never expires
+    poll_interval_ns: int | None = None  # None: no pollFrequency is advertised (R21)
+    tombstones: int = 10_000  # forgotten ids remembered, the oldest dropped first
+    reuses_forgotten: bool = False  # C2: whether an id may come back while its tombstone lives
+    reuses_live: bool = False  # C2: a duplicate is taken as a repetition, not as an error (R08)
+    deletable: frozenset[Status] | None = TERMINAL  # None: deletion is not supported (R43)
+    answers_cancelled: bool = False  # C13: a cancelled original request gets an error answer
+    page_size: int = 50  # tasks in one answer to a list (R37)
+    cursor_key: bytes = b"tasksim"  # a live receiver takes a secret one
+    binding: Binding = Binding.SESSION
+    supports_tasks: bool = True  # the tasks capability (R01); without it tasks are ignored (R04)
+    task_methods: frozenset[str] | None = None  # requests that can be tasks (R05); None: any
+    open_per_requester: int = UNLIMITED  # R52a
+    open_total: int = UNLIMITED
+    retry_after_ns: int = 1_000_000_000  # what a requester over a task limit is told
+    limits: Mapping[Operation, Limit] = field(default_factory=dict)  # R51
+    input_timeout_ns: int = UNLIMITED  # how long input is waited for; then the task fails
+    watch: Watch | None = None  # R54c
+
+
+class Fallback(IntEnum):
+    """What a requester does when the created notification does not come (N03, N04)."""
+
+    POLL = 0  # poll as it always does
+    ORIGINAL = 1  # wait for the original response
+    BACKOFF = 2  # poll at gaps that double until the task has shown itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequesterRules:
+    """How a requester behaves."""
+
+    polling: Polling
+    keep_alive_ns: int | None = None  # None: it asks for none
+    created_timeout_ns: int = 10_000_000_000
+    fallback: Fallback = Fallback.POLL
+    backoff: Polling | None = None  # the gaps of Fallback.BACKOFF
+    create_attempts: int = 1  # how often the task is asked for before the fallback (N05)
+    renews_id: bool = False  # a fault to study: each attempt is another task
+    request_timeout_ns: int = 60_000_000_000
+    raced: bool = False  # whether the original response counts (N01)
+    augmented: bool = True  # False: plain calls, no tasks at all
+    failures_max: int = 5  # unanswered or refused requests in a row before it gives up
+    limited_max: int = 100  # refusals over a limit in a row before it gives up
+    cancel_patience_ns: int = 60_000_000_000  # from the cancel on it polls to see it confirmed
+    patience_ns: int = UNLIMITED  # from asking for the task on, whatever happens
+
+    @property
+    def listens(self) -> bool:
+        """Whether the original response can matter to it."""
+        return self.raced or not self.augmented or self.fallback is Fallback.ORIGINAL
+
+
+RETRY_IDS_FROM: Final = 36  # bit of a task's number: above it stands which renewal it is
+
+
+def renewed(number: int, renewal: int) -> int:
+    """Number of a task that was asked for again under another id; *renewal* below 64."""
+    assert 0 < renewal < 64, f"renewal {renewal} does not fit a task number"
+    return renewal << RETRY_IDS_FROM | number & (1 << RETRY_IDS_FROM) - 1

@@ -1,0 +1,119 @@
+"""What becomes of messages: how long they travel, which are lost, which arrive twice.
+
+Rule 1: a message is addressed by its task's key, its operation and its ordinal within the task,
+so that every engine and a live run see the same fate.
+Rule 2: the laws of the network are those of MCP's sides: ``request`` is client to server. Where
+the requester is the server, its requests travel as replies do.
+"""
+
+from typing import Final
+
+from tasksim.protocol.occurrences import Operation
+from tasksim.scenario import draws
+from tasksim.scenario.distributions import Law
+from tasksim.scenario.draws import Stream, draw_u64
+from tasksim.scenario.model import Scenario
+from tasksim.scenario.quantiles import LawTables
+from tasksim.scenario.variates import variate_ns
+
+ABSENT: Final = -1
+OPERATION_BIT: Final = 24  # of an ordinal: above it stands the operation
+SECOND_COPY: Final = 1 << 31  # of an ordinal: the leg of a duplicate
+
+REQUEST_LEG: Final = {
+    Operation.CREATE: Stream.CREATE_REQUEST_LEG,
+    Operation.GET: Stream.GET_REQUEST_LEG,
+    Operation.RESULT: Stream.RESULT_REQUEST_LEG,
+    Operation.CANCEL: Stream.CANCEL_LEG,
+    Operation.DELETE: Stream.DELETE_REQUEST_LEG,
+    Operation.INPUT: Stream.ANSWER_LEG,
+}
+REPLY_LEG: Final = {
+    Operation.CREATE: Stream.CREATE_REPLY_LEG,
+    Operation.CREATED: Stream.CREATED_LEG,
+    Operation.GET: Stream.GET_REPLY_LEG,
+    Operation.RESULT: Stream.RESULT_REPLY_LEG,
+    Operation.ORIGINAL: Stream.ORIGINAL_LEG,
+    Operation.DELETE: Stream.DELETE_REPLY_LEG,
+    Operation.INPUT: Stream.INPUT_LEG,
+}
+
+
+class MessageFates:
+    """Delays, losses and duplicates of one scenario's messages."""
+
+    def __init__(self, scenario: Scenario, tables: LawTables) -> None:
+        network, faults = scenario.network, scenario.faults
+        laws = (_add(tables, network.request), _add(tables, network.reply))
+        # By population: (law of its requests, law of what it is sent).
+        self._laws = [
+            laws if population.side == "client" else (laws[1], laws[0])
+            for population in scenario.requesters
+        ]
+        self._values = tables.values
+        threshold = draws.threshold_from_share
+        self._created_lost = threshold(faults.created_lost_share)
+        self._request_lost = threshold(faults.request_lost_share)
+        self._reply_lost = {
+            Operation.CREATED: (self._created_lost, Stream.CREATED_LOST),
+            Operation.ORIGINAL: (threshold(faults.original_lost_share), Stream.ORIGINAL_LOST),
+            Operation.INPUT: (threshold(faults.input_lost_share), Stream.INPUT_LOST),
+        }
+        self._other_reply_lost = (threshold(faults.reply_lost_share), Stream.REPLY_LOST)
+        self._request_twice = threshold(faults.request_duplicated_share)
+        self._reply_twice = threshold(faults.reply_duplicated_share)
+        self.loses_requests: Final = self._request_lost > 0
+        self.doubles_requests: Final = self._request_twice > 0
+        self.loses_replies: Final = self._other_reply_lost[0] > 0
+        self.doubles_replies: Final = self._reply_twice > 0
+
+    def request_leg_ns(
+        self, key: int, population: int, operation: Operation, ordinal: int, *, copy: bool = False
+    ) -> int:
+        """Delay of a request on its way to the receiver, at least 1 ns."""
+        law = self._laws[population][0]
+        return self._leg_ns(law, key, REQUEST_LEG[operation], ordinal, copy=copy)
+
+    def reply_leg_ns(
+        self, key: int, population: int, operation: Operation, ordinal: int, *, copy: bool = False
+    ) -> int:
+        """Delay of an answer, a notification or a request for input, at least 1 ns."""
+        law = self._laws[population][1]
+        return self._leg_ns(law, key, REPLY_LEG[operation], ordinal, copy=copy)
+
+    def is_request_lost(self, key: int, operation: Operation, ordinal: int) -> bool:
+        """Whether a request does not reach the receiver."""
+        place = operation << OPERATION_BIT | ordinal
+        return draw_u64(key, Stream.REQUEST_LOST, place) < self._request_lost
+
+    def is_reply_lost(self, key: int, operation: Operation, ordinal: int) -> bool:
+        """Whether what the receiver sends is lost; notifications have shares of their own."""
+        threshold, stream = self._reply_lost.get(operation, self._other_reply_lost)
+        if stream is Stream.REPLY_LOST:
+            ordinal |= operation << OPERATION_BIT
+        return draw_u64(key, stream, ordinal) < threshold
+
+    def is_created_lost(self, key: int, ordinal: int = 0) -> bool:
+        """Whether the network drops the task's created notification."""
+        return draw_u64(key, Stream.CREATED_LOST, ordinal) < self._created_lost
+
+    def is_request_doubled(self, key: int, operation: Operation, ordinal: int) -> bool:
+        """Whether a request arrives twice."""
+        place = operation << OPERATION_BIT | ordinal
+        return draw_u64(key, Stream.REQUEST_TWICE, place) < self._request_twice
+
+    def is_reply_doubled(self, key: int, operation: Operation, ordinal: int) -> bool:
+        """Whether what the receiver sends arrives twice."""
+        place = operation << OPERATION_BIT | ordinal
+        return draw_u64(key, Stream.REPLY_TWICE, place) < self._reply_twice
+
+    def _leg_ns(self, law: int, key: int, stream: Stream, ordinal: int, *, copy: bool) -> int:
+        if law == ABSENT:
+            return 1
+        if copy:
+            ordinal |= SECOND_COPY
+        return max(variate_ns(self._values, law, draw_u64(key, stream, ordinal)), 1)
+
+
+def _add(tables: LawTables, law: Law | None) -> int:
+    return ABSENT if law is None else tables.add(law)
