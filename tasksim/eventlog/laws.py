@@ -15,6 +15,7 @@ from tasksim.eventlog.recorder import fold
 from tasksim.eventlog.schema import NEVER, Column
 from tasksim.eventlog.tasks import TaskTable
 from tasksim.protocol.occurrences import Kind, Operation, Reason
+from tasksim.protocol.rules import RUNS_FROM
 from tasksim.protocol.states import Status
 
 
@@ -202,19 +203,28 @@ def _repeated(log: EventLog) -> Column:
 def _before_its_cause(log: EventLog, effect: Kind, cause: Kind) -> Column:
     """Tasks with a row of *effect* that no row of *cause* of the same exchange comes before.
 
+    What a receiver does a second time is on record under another number than the requester's.
     A log that has no such rows at all was kept by a side that cannot see them.
     """
     if not (log.kind == cause).any():
         return np.array([], dtype=np.int64)
     causes = _first_instants(log, cause)
+    skipped = _done_anew(log)
     broken = []
     answered = (Operation.GET, Operation.RESULT, Operation.DELETE, Operation.INPUT)
     chosen = (log.kind == effect) & np.isin(log.operation, answered)
     for at, task, operation, ordinal in _exchanges(log, chosen):
         caused_at = causes.get((task, operation, ordinal))
-        if task != NEVER and (caused_at is None or caused_at > at):
+        if task not in skipped and (caused_at is None or caused_at > at):
             broken.append(task)
     return np.array(broken, dtype=np.int64)
+
+
+def _done_anew(log: EventLog) -> set[int]:
+    """Tasks that a receiver did more than once, under all their numbers; and no task."""
+    tasks = np.unique(log.task)
+    reruns = tasks[tasks >= 1 << RUNS_FROM]
+    return {*reruns.tolist(), *(reruns & (1 << RUNS_FROM) - 1).tolist(), NEVER}
 
 
 def _first_instants(log: EventLog, kind: Kind) -> dict[tuple[int, int, int], int]:
@@ -249,14 +259,14 @@ def _instant_of(log: EventLog, kind: Kind) -> dict[int, int]:
 def _answered_after_expiry(log: EventLog) -> Column:
     """Who forgot a task has no status to tell; forgetting comes first at its instant."""
     expired = {
-        **_instant_of(log, Kind.EXPIRED),
-        **_instant_of(log, Kind.DELETED),
+        **{task: at - 1 for task, at in _instant_of(log, Kind.EXPIRED).items()},
+        **_instant_of(log, Kind.DELETED),  # by a request, which may come after others there
         **_instant_of(log, Kind.WIPED),
     }
     is_told = (log.kind == Kind.RECEIVED) & (log.status != NEVER)
     is_about = is_told & np.isin(log.operation, (Operation.GET, Operation.RESULT))
     rows = zip(log.task[is_about].tolist(), log.at[is_about].tolist(), strict=True)
-    late = [task for task, at in rows if task in expired and at >= expired[task]]
+    late = [task for task, at in rows if task in expired and at > expired[task]]
     return np.array(late, dtype=np.int64)
 
 
@@ -273,12 +283,16 @@ def _result_before_completion(log: EventLog) -> Column:
 
 
 def _prompted_without_question(log: EventLog) -> Column:
-    asked = _instant_of(log, Kind.INPUT_ASKED)
+    is_asked = log.kind == Kind.INPUT_ASKED
+    tasks, first = np.unique(log.task[is_asked], return_index=True)
+    asked = dict(zip(tasks.tolist(), log.at[is_asked][first].tolist(), strict=True))
     if not asked:
         return np.array([], dtype=np.int64)
     chosen = log.kind == Kind.PROMPTED
     rows = zip(log.task[chosen].tolist(), log.at[chosen].tolist(), strict=True)
-    return np.array([task for task, at in rows if asked.get(task, at) >= at], dtype=np.int64)
+    skipped = _done_anew(log)
+    early = [task for task, at in rows if task not in skipped and asked.get(task, at) >= at]
+    return np.array(early, dtype=np.int64)
 
 
 LOG_LAWS: Final[dict[str, LogLaw]] = {

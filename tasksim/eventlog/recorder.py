@@ -225,6 +225,7 @@ _POLLS_WASTED: Final = _COLUMN["polls_wasted"]
 _POLLS_DOUBLED: Final = _COLUMN["polls_doubled"]
 _LIMITED: Final = _COLUMN["limited"]
 _WORKED_NS: Final = _COLUMN["worked_ns"]
+_TERMINAL_AT: Final = _COLUMN["terminal_at"]
 _PAUSED_AT: Final = _COLUMN["paused_at"]
 
 
@@ -288,12 +289,14 @@ def _worked(row: Row, at: int) -> None:
 def _started(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
     if row[_COLUMN["started_at"]] == NEVER:
         row[_COLUMN["started_at"]] = at
-    row[_BUSY_SINCE] = at
+    if row[_TERMINAL_AT] == NEVER:  # what ends at once stands before its start in a sorted log
+        row[_BUSY_SINCE] = at
 
 
 def _continued(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
     row[_COLUMN["continued_at"]] = at
-    row[_BUSY_SINCE] = at
+    if row[_TERMINAL_AT] == NEVER:
+        row[_BUSY_SINCE] = at
 
 
 def _paused(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001

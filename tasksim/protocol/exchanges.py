@@ -122,7 +122,7 @@ class Exchanges:
         # What it knows.
         self._confirmed = False  # the receiver has shown that the task exists
         self._hint_ns = ABSENT
-        self._prompted = 0  # requests for input that arrived
+        self._prompted = 0  # requests for input that arrived, a bit each
         self._given: list[RequestId] = []  # those of them that were answered
         self._answered_at = 0  # the last of them
         self._cancel_waits = False  # for the task to show itself

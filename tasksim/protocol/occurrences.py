@@ -58,10 +58,10 @@ class Kind(IntEnum):
     INTERRUPTED = 16  # a restart stopped the worker
     WIPED = 17  # a restart made the receiver forget the task (status it had)
     RESTARTED = 18  # the receiver is up again [how long it was down, ns]
-    INPUT_ASKED = 19  # the work needs input [number of requests to the requester]
-    PAUSED = 20  # the work waits for input and holds no worker
-    RESUMED = 21  # every request for input is answered: the task is working again
-    CONTINUED = 22  # a worker goes on with work that had begun before
+    RESUMED = 19  # every request for input is answered: the task is working again
+    CONTINUED = 20  # a worker goes on with work that had begun before
+    INPUT_ASKED = 21  # the work needs input [number of requests to the requester]
+    PAUSED = 22  # the work waits for input and holds no worker
     FREED = 23  # a worker that was told to stop has stopped
     PROMPTED = 24  # a request for input reached the requester (ordinal: which)
     DUPLICATED = 25  # the network delivers a message twice (operation, ordinal)

@@ -82,10 +82,10 @@ class Requester(Exchanges):
 
     def on_prompt(self, prompt: InputRequest, now: int) -> list[Request]:
         """The receiver asks for input: the user will think, and answer (4.4)."""
-        if self.done or prompt.ordinal < self._prompted:
+        if self.done or self._prompted >> prompt.ordinal & 1:
             return []
         self._observe(now, Kind.PROMPTED, self.number, Operation.INPUT, prompt.ordinal)
-        self._prompted = prompt.ordinal + 1
+        self._prompted |= 1 << prompt.ordinal
         requests = self._confirm(now)
         if self._cancelled_at is None and self._phase is not Phase.DELETING:
             at = now + self._fate.think_ns(prompt.ordinal)
@@ -175,7 +175,8 @@ class Requester(Exchanges):
             requests = self._confirm(now)  # N05: it exists
             is_new = self._phase in NOT_STARTED
             return requests + self._await_first_poll(now) if is_new else requests
-        if self._confirmed or failure.attempt != len(self._creation_ids) - 1:
+        is_stale = failure.attempt != len(self._creation_ids) - 1
+        if self._confirmed or is_stale or self._phase in SETTLED:
             return []
         if failure.reason not in OVER_LIMIT:
             return self._close(Reason.REJECTED, now)

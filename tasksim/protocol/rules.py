@@ -94,10 +94,21 @@ class RequesterRules:
         return self.raced or not self.augmented or self.fallback is Fallback.ORIGINAL
 
 
-RETRY_IDS_FROM: Final = 36  # bit of a task's number: above it stands which renewal it is
+# Bits of a task's number: its place; above that which renewal of its id it is; above that which
+# run of a task that the receiver did more than once.
+RENEWALS_FROM: Final = 36
+RUNS_FROM: Final = 41
+RENEWALS_MAX: Final = 31
+RUNS_MAX: Final = 63
 
 
 def renewed(number: int, renewal: int) -> int:
-    """Number of a task that was asked for again under another id; *renewal* below 64."""
-    assert 0 < renewal < 64, f"renewal {renewal} does not fit a task number"
-    return renewal << RETRY_IDS_FROM | number & (1 << RETRY_IDS_FROM) - 1
+    """Number of a task that was asked for again under another id."""
+    assert 0 < renewal <= RENEWALS_MAX, f"renewal {renewal} does not fit a task number"
+    return renewal << RENEWALS_FROM | number & (1 << RENEWALS_FROM) - 1
+
+
+def rerun(number: int, run: int) -> int:
+    """Number of what a receiver does anew that was done before under the same id."""
+    assert 0 < run <= RUNS_MAX, f"run {run} does not fit a task number"
+    return run << RUNS_FROM | number

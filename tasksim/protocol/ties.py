@@ -45,8 +45,8 @@ class Tie(IntEnum):
     ARRIVAL = 28
 
 
-TASK_BITS: Final = 42
-ORDINAL_BITS: Final = 14
+TASK_BITS: Final = 47
+ORDINAL_BITS: Final = 10
 _ORDINAL_MASK: Final = (1 << ORDINAL_BITS) - 1
 LAST_RANK: Final = 62 << (TASK_BITS + ORDINAL_BITS)
 
@@ -54,7 +54,7 @@ LAST_RANK: Final = 62 << (TASK_BITS + ORDINAL_BITS)
 def rank(kind: int, task: int = 0, ordinal: int = 0) -> int:
     """Pack a tie's key into one non-negative int64.
 
-    Ordinals wrap at 2**14: two messages of one kind and one task that far apart never meet.
+    Ordinals wrap at 2**10: two messages of one kind and one task that far apart never meet.
     """
     assert 0 <= task < 1 << TASK_BITS, f"task number {task} does not fit a rank"
     return kind << (TASK_BITS + ORDINAL_BITS) | task << ORDINAL_BITS | ordinal & _ORDINAL_MASK

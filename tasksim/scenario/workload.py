@@ -15,7 +15,7 @@ from typing import Final
 
 from tasksim.protocol.exchanges import Fate
 from tasksim.protocol.messages import DrawAddress
-from tasksim.protocol.rules import renewed
+from tasksim.protocol.rules import renewed, rerun
 from tasksim.scenario import draws
 from tasksim.scenario.arrivals import ABSENT, USER_BITS, Arrivals
 from tasksim.scenario.distributions import Law
@@ -113,6 +113,10 @@ class Workload:
         """The same work asked for once more under another id; its messages have other fates."""
         index = renewed(plan.index, renewal)
         return replace(plan, index=index, key=self.key_of(index))
+
+    def rerun_of(self, plan: TaskPlan, run: int) -> TaskPlan:
+        """The same work done anew by a receiver that does not know that it did it before."""
+        return replace(plan, index=rerun(plan.index, run))
 
     def key_of(self, index: int) -> int:
         """Key of a task's draws."""

@@ -6,7 +6,7 @@ Rule 2: whatever belongs to a task is kept under its key and dropped when its wo
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.engines.reference.ranked import At, RankedEnvironment, Wakeup
@@ -24,6 +24,7 @@ from tasksim.protocol.lifecycle import (
 )
 from tasksim.protocol.messages import (
     Cancel,
+    Create,
     Created,
     Deleted,
     Failure,
@@ -56,6 +57,7 @@ REPLY_TIE_OF: Final = {
 }
 PAYLOAD: Final[Mapping[str, Any]] = {"content": [], "isError": False}
 FAILURE_TEXT: Final = "Tool execution failed"
+END_OF_TIME: Final = 1 << 62  # when every bucket is full again
 
 
 @dataclass(slots=True)
@@ -63,6 +65,7 @@ class Open:
     """Work whose requester waits for it; *opened_at* None when its connection is gone."""
 
     peer: RequesterSide
+    plan: TaskPlan
     opened_at: int | None
     plain: bool = False
 
@@ -118,7 +121,7 @@ class ReceiverSide:
             "requests being answered": 0 if self._desk is None else self._desk.busy,
         }
         if self._machine.resident_tasks == 0:
-            held |= self._machine.sizes(self._env.now)
+            held |= self._machine.sizes(END_OF_TIME)
         return held
 
     # Requests.
@@ -139,13 +142,16 @@ class ReceiverSide:
             )
 
     def _take(self, peer: RequesterSide, session: str, request: Request) -> None:
+        if peer.runs and isinstance(request, Create) and request.draw is not None:
+            draw = replace(request.draw, entity=peer.next_run().index)
+            request = replace(request, draw=draw)
         outputs = self._machine.receive(session, request, self._env.now, peer.principal)
         for output in outputs:
             if isinstance(output, Send):
                 self._send(peer, output, request.attempt)
             else:
                 self._obey(output, peer)
-        self._wakeup.arm(self._machine.next_deadline)
+        self._arm()
 
     def _refuse(self, peer: RequesterSide, request: Request, operation: Operation) -> None:
         """The receiver is down; who waits for an answer hears that there will be none."""
@@ -161,20 +167,26 @@ class ReceiverSide:
         At(self._env, at, tie, lambda _: peer.on_refused(request))
         peer.expect(at)
 
+    def _opened(self, peer: RequesterSide, *, plain: bool = False) -> Open:
+        plan = peer.next_run()
+        if peer.runs:
+            self._model.recorder.meets(plan.index, plan.requester)
+        peer.runs += 1
+        return Open(peer, plan, self._env.now, plain)
+
     def _obey(self, output: Output, peer: RequesterSide | None = None) -> None:
         """Carry out what the machine orders of work and of original requests."""
-        now = self._env.now
         if isinstance(output, StartWork):
             if peer is not None:
-                self._open[output.key] = Open(peer, now)
-            plan = self._open[output.key].peer.plan
+                self._open[output.key] = self._opened(peer)
+            plan = self._open[output.key].plan
             self._workers.order(output.key, plan, holds=self._holds[plan.work_class])
         elif isinstance(output, RunPlain):
             assert peer is not None, "a call has a caller"
             key = (output.session, f"call {output.request_id}")
             if key not in self._open:  # a duplicate of the network is the same call
-                self._open[key] = Open(peer, now, plain=True)
-                self._workers.order(key, peer.plan, holds=True)
+                opened = self._open[key] = self._opened(peer, plain=True)
+                self._workers.order(key, opened.plan, holds=True)
             peer.expect(None)
         elif isinstance(output, ResumeWork):
             self._workers.resume(output.key)
@@ -186,11 +198,10 @@ class ReceiverSide:
 
     # What the work reports.
 
-    def started(self, key: Key) -> None:
+    def started(self, key: Key, plan: TaskPlan) -> None:
         """A worker begins, or goes on."""
-        opened = self._open[key]
-        if opened.plain:
-            self._observe(self._env.now, Kind.STARTED, opened.peer.plan.index)
+        if self._open[key].plain:
+            self._observe(self._env.now, Kind.STARTED, plan.index)
         else:
             self._machine.work_started(key, self._env.now)
 
@@ -204,7 +215,7 @@ class ReceiverSide:
         for output in outputs:
             assert isinstance(output, Send), "requests for input are sent"
             self._send(opened.peer, output, 0)
-        self._wakeup.arm(self._machine.next_deadline)
+        self._arm()
 
     def paused(self, key: Key) -> None:
         """The worker is free while the input is waited for."""
@@ -223,7 +234,7 @@ class ReceiverSide:
             self._answer_original(opened, self._machine.work_failed(key, FAILURE_TEXT, now))
         else:
             self._answer_original(opened, self._machine.work_succeeded(key, PAYLOAD, now))
-        self._wakeup.arm(self._machine.next_deadline)
+        self._arm()
 
     def interrupted(self, plan: TaskPlan) -> None:
         """A restart took the worker away."""
@@ -251,7 +262,14 @@ class ReceiverSide:
     def _on_time(self) -> None:
         for output in self._machine.on_time(self._env.now):
             self._obey(output)
-        self._wakeup.arm(self._machine.next_deadline)
+        self._arm()
+
+    def _arm(self) -> None:
+        """Wake for the machine's next deadline; for what it slept through, at once."""
+        deadline = self._machine.next_deadline
+        if deadline is not None and deadline[0] < self._env.now:
+            deadline = (self._env.now, deadline[1])
+        self._wakeup.arm(deadline)
 
     def _plan_restart(self, place: int, restart: Restart) -> None:
         down_at = ns_from_s(restart.at_s)
@@ -290,8 +308,7 @@ class ReceiverSide:
             self._open.clear()
         for output in outputs:
             self._obey(output)
-        deadline = self._machine.next_deadline
-        self._wakeup.arm(None if deadline is None else (max(deadline[0], now), deadline[1]))
+        self._arm()
 
     # What it sends.
 

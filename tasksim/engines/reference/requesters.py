@@ -61,6 +61,7 @@ class RequesterSide:
         "plan",
         "principal",
         "rules",
+        "runs",
     )
 
     def __init__(
@@ -81,6 +82,7 @@ class RequesterSide:
         self._calls = call
         self._on_closed = on_closed
         self._renewals = renewals
+        self.runs = 0  # times that the receiver took the task on
         self._wakeup = Wakeup(model.env, self._on_time)
         self._machine = Requester(
             task_id=f"task-{plan.index}",
@@ -99,6 +101,14 @@ class RequesterSide:
         if session_ns is None:
             return self.principal
         return f"{self.principal}/{self._env.now // session_ns}"
+
+    def next_run(self) -> TaskPlan:
+        """What the receiver works on if it takes the creation: known by a number of its own.
+
+        A creation that is repeated may be taken more than once, by a receiver that has forgotten
+        the first or runs it as a plain call.
+        """
+        return self.plan if not self.runs else self._model.workload.rerun_of(self.plan, self.runs)
 
     def start(self) -> None:
         """Its turn has come: ask for the task."""

@@ -59,7 +59,7 @@ class Pool:
 class Ledger(Protocol):
     """Whom workers report to."""
 
-    def started(self, key: Key) -> None:
+    def started(self, key: Key, plan: TaskPlan) -> None:
         """A worker begins, or goes on."""
 
     def needs_input(self, key: Key, plan: TaskPlan) -> None:
@@ -157,7 +157,7 @@ class Workers:
         self._stopping.add(event)
 
     def _begin(self, job: Job) -> None:
-        self._ledger.started(job.key)
+        self._ledger.started(job.key, job.plan)
         self._work(job)
 
     def _work(self, job: Job) -> None:

@@ -1,0 +1,35 @@
+"""Whatever a scenario says, its run keeps the laws, ends, holds nothing, and is reproducible."""
+
+import os
+
+import tomli_w
+from hypothesis import HealthCheck, given, settings
+
+from tasksim.engines import simulate
+from tasksim.engines.reference.model import Model
+from tasksim.eventlog.laws import check_log, told
+from tasksim.eventlog.schema import NEVER, log_digest
+from tasksim.metrics.summary import summarise
+from tasksim.scenario.loading import dump_toml, parse
+from tests.strategies import documents
+
+EXAMPLES = int(os.environ.get("EXAMPLES", "150"))
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(documents())
+def test_every_scenario_runs_by_the_laws(document: dict) -> None:  # type: ignore[type-arg]
+    scenario = parse(tomli_w.dumps(document), "random.toml")
+    model = Model(scenario, replication=0, level="events")
+    run = model.run()  # raises when anything is still held
+    assert run.events is not None
+    assert told(check_log(run.events)) == ()
+    arrived = run.tasks.where(run.tasks.arrival_at != NEVER)
+    assert not (arrived.outcome == NEVER).any(), "every task is closed in the end"
+    by_task = simulate(scenario, level="tasks")
+    assert log_digest(by_task.tasks.columns()) == log_digest(run.tasks.columns())
+    assert by_task.counts.by_operation == run.counts.by_operation
+    assert by_task.counts.limited == run.counts.limited
+    assert by_task.end_at == run.end_at
+    summarise([run], scenario)
+    assert parse(dump_toml(scenario), "again.toml") == scenario

@@ -1,0 +1,189 @@
+"""Random scenarios over the whole model, small enough to run in milliseconds.
+
+``documents`` draws what a TOML file would say; a lattice of quarter seconds makes ties abound.
+"""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+QUARTERS = st.integers(1, 40).map(lambda n: n / 4)
+SHARES = st.sampled_from([0.0, 0.1, 0.5])
+LAWS = st.one_of(
+    QUARTERS.map(lambda value: {"kind": "constant", "value_s": value}),
+    QUARTERS.map(lambda mean: {"kind": "exponential", "mean_s": mean}),
+)
+DELAYS = st.one_of(
+    st.just(None),
+    st.sampled_from([0.25, 0.5, 2.0]).map(lambda value: {"kind": "constant", "value_s": value}),
+    st.just({"kind": "lognormal", "mean_s": 0.05, "cv": 1.0}),
+)
+FIRST = st.sampled_from(["after-interval", "at-once", "random-phase"])
+POLLING = st.one_of(
+    st.fixed_dictionaries(
+        {"kind": st.just("fixed"), "interval_s": QUARTERS, "first": FIRST,
+         "jitter": st.sampled_from([0.0, 0.5])}
+    ),
+    st.fixed_dictionaries({"kind": st.just("hint"), "default_s": QUARTERS, "first": FIRST}),
+    st.fixed_dictionaries(
+        {"kind": st.just("backoff"), "base_s": st.just(0.25), "cap_s": st.just(4.0),
+         "first": FIRST}
+    ),
+)  # fmt: skip
+ARRIVALS = st.one_of(
+    st.sampled_from([0.5, 2.0, 8.0]).map(lambda rate: {"kind": "poisson", "rate": rate}),
+    st.sampled_from([1.0, 4.0]).map(lambda rate: {"kind": "constant", "rate": rate}),
+    st.just({"kind": "bursty", "rates": [0.0, 8.0], "mean_s": [5.0, 2.0]}),
+    LAWS.map(lambda think: {"kind": "closed", "users": 5, "think": think}),
+)
+
+
+def maybe(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """A value, or None: the key is left out."""
+    return st.one_of(st.none(), values)
+
+
+def without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_none(item) for key, item in value.items() if item is not None}
+    return [without_none(item) for item in value] if isinstance(value, list) else value
+
+
+@st.composite
+def populations(draw: Any, name: str, share: float, *, counted: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "share": share,
+        "count": draw(st.integers(1, 3)) if counted else None,
+        "side": draw(st.sampled_from(["client", "server"])),
+        "augmented": draw(st.sampled_from(["always", "always", "if-declared", "never"])),
+        "polling": draw(POLLING),
+        "created_timeout_s": draw(QUARTERS),
+        "created_fallback": draw(st.sampled_from(["poll", "original", "backoff"])),
+        "create_attempts": draw(st.integers(1, 3)),
+        "retry_id": draw(st.sampled_from(["same", "new"])),
+        "original_response": draw(st.sampled_from(["ignored", "raced"])),
+        "keep_alive_s": draw(maybe(QUARTERS)),
+        "request_timeout_s": draw(QUARTERS),
+        "attempts": draw(st.integers(1, 6)),
+        "limited_attempts": draw(st.integers(1, 30)),
+        "cancel_patience_s": draw(QUARTERS),
+        "patience_s": draw(maybe(st.just(30.0))),
+        "session_s": draw(maybe(st.just(20.0))),
+        "max_open": draw(maybe(st.integers(1, 3))),
+        "cancel_share": draw(SHARES),
+        "cancel_after": draw(LAWS),
+    }
+
+
+@st.composite
+def works(draw: Any, name: str, share: float) -> dict[str, Any]:
+    asks = {
+        "share": 0.5,
+        "at_fraction": draw(st.sampled_from([0.0, 0.5, 1.0])),
+        "holds_worker": draw(st.booleans()),
+        "requests": draw(st.integers(1, 2)),
+        "think": draw(LAWS),
+    }
+    return {
+        "name": name,
+        "share": share,
+        "method": draw(st.sampled_from(["tools/call", "sampling/createMessage"])),
+        "duration": draw(LAWS),
+        "failed_share": draw(SHARES),
+        "unknown_share": draw(SHARES),
+        "input_required": draw(maybe(st.just(asks))),
+        "sensitive": draw(st.booleans()),
+    }
+
+
+def bucket(rate: float) -> dict[str, Any]:
+    return {"kind": "token-bucket", "rate": rate, "burst": 2}
+
+
+@st.composite
+def receivers(draw: Any) -> dict[str, Any]:
+    handling = {
+        "servers": 1,
+        "shares_workers": draw(st.booleans()),
+        "get_s": draw(st.sampled_from([0.0, 0.05])),
+        "create_s": draw(st.sampled_from([0.0, 0.25])),
+    }
+    return {
+        "workers": draw(maybe(st.integers(1, 3))),
+        "handling": draw(maybe(st.just(handling))),
+        "stop_s": draw(st.sampled_from([0.0, 0.5])),
+        "isolation": draw(st.sampled_from(["session", "principal", "none"])),
+        "tasks": draw(st.sampled_from([True, True, True, False])),
+        "task_methods": draw(maybe(st.just(["tools/call"]))),
+        "poll_frequency": draw(
+            maybe(QUARTERS.map(lambda interval: {"kind": "fixed", "interval_s": interval}))
+        ),
+        "keep_alive": {
+            "default_s": draw(QUARTERS),
+            "max_s": draw(maybe(QUARTERS)),
+            "sweep_s": draw(st.sampled_from([0.0, 3.0])),
+        },
+        "concurrency": {
+            "per_requester": draw(maybe(st.integers(1, 3))),
+            "total": draw(maybe(st.integers(1, 5))),
+        },
+        "rate_limits": {
+            "create": draw(maybe(st.just({**bucket(2.0), "scope": "requester"}))),
+            "get": draw(maybe(st.just(bucket(4.0)))),
+            "result": draw(maybe(st.just(bucket(1.0)))),
+            "cancel": draw(maybe(st.just(bucket(0.5)))),
+        },
+        "input_timeout_s": draw(QUARTERS),
+        "duplicate_ids": draw(st.sampled_from(["rejected", "accepted"])),
+        "forgotten_ids": draw(st.sampled_from(["rejected", "accepted"])),
+        "tombstones": draw(st.sampled_from([0, 3, 1000])),
+        "delete": draw(st.sampled_from(["terminal", "always", "never", "unsupported"])),
+        "original_after_cancel": draw(st.sampled_from(["none", "error"])),
+        "watch": draw(maybe(st.just({"failed_lookups": 2, "early_polls": 2}))),
+    }
+
+
+@st.composite
+def faults(draw: Any) -> dict[str, Any]:
+    restart = {
+        "at_s": draw(st.sampled_from([2.0, 5.25])),
+        "down_s": draw(st.sampled_from([0.0, 1.0, 7.5])),
+        "durable": draw(st.booleans()),
+        "interrupted": draw(st.sampled_from(["failed", "redone"])),
+    }
+    return {
+        "created_lost_share": draw(SHARES),
+        "request_lost_share": draw(SHARES),
+        "reply_lost_share": draw(SHARES),
+        "original_lost_share": draw(SHARES),
+        "input_lost_share": draw(SHARES),
+        "request_duplicated_share": draw(SHARES),
+        "reply_duplicated_share": draw(SHARES),
+        "restarts": draw(st.sampled_from([[], [restart], [restart, {**restart, "at_s": 20.0}]])),
+    }
+
+
+@st.composite
+def documents(draw: Any) -> dict[str, Any]:
+    """What a scenario file says, as a dictionary."""
+    arrivals = draw(ARRIVALS)
+    counted = arrivals["kind"] != "closed"
+    document = {
+        "seed": draw(st.integers(0, 1000)),
+        "tasks": draw(st.integers(1, 25)),
+        "arrivals": arrivals,
+        "requesters": [
+            draw(populations("one", 0.5, counted=counted)),
+            draw(populations("two", 0.5, counted=counted)),
+        ],
+        "work": [draw(works("short", 0.5)), draw(works("long", 0.5))],
+        "receiver": draw(receivers()),
+        "network": {
+            "request": draw(DELAYS),
+            "reply": draw(DELAYS),
+            "stream_lifetime_s": draw(maybe(QUARTERS)),
+        },
+        "faults": draw(faults()),
+    }
+    return without_none(document)  # type: ignore[no-any-return]
