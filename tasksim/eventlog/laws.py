@@ -111,7 +111,9 @@ def _retrieved_without_result(table: TaskTable) -> Column:
         (table.status != Status.COMPLETED) & (table.status != NEVER)
     )
     is_over = table.closed_at != NEVER
-    return _of(table, (is_retrieved & is_over) | is_not_completed)
+    reruns = table.task[table.task >= 1 << RUNS_FROM] & (1 << RUNS_FROM) - 1
+    is_done_anew = np.isin(table.task, reruns)  # the result may be that of another run
+    return _of(table, ((is_retrieved & is_over) | is_not_completed) & ~is_done_anew)
 
 
 def _polls_do_not_add_up(table: TaskTable) -> Column:
