@@ -20,6 +20,11 @@ class Log(list[tuple[int, ...]]):
     def __call__(self, *row: int) -> None:
         self.append(row)
 
+    def of(self, kind: Kind) -> list[tuple[int, ...]]:
+        """Rows of a kind, with what they leave out."""
+        defaults = (0, 0, 0, -1, 0, -1, -1, 0)
+        return [row + defaults[len(row) :] for row in self if row[1] == kind]
+
     def kinds(self) -> list[Kind]:
         return [Kind(row[1]) for row in self]
 

@@ -71,7 +71,7 @@ def race(order: tuple[str, ...], *, raced: bool, success: bool) -> tuple[Any, An
     machine.on_time(S)  # no notification yet: it polls
     status = Status.COMPLETED if success else Status.FAILED
     arrivals = {
-        "created": lambda now: machine.on_created(now),
+        "created": machine.on_created,
         "response": lambda now: machine.on_reply(original(success), now),
         "poll": lambda now: machine.on_reply(view(status), now),
     }
@@ -91,7 +91,7 @@ def test_the_first_success_is_the_detection_and_the_result_is_had_once(
     assert log.kinds().count(Kind.DETECTED) == 1
     assert log.kinds().count(Kind.RETRIEVED) == 1
     assert log[-1][6] == Reason.RETRIEVED
-    (detected,) = [row for row in log if row[1] == Kind.DETECTED]
+    (detected,) = log.of(Kind.DETECTED)
     response_first = order.index("response") < order.index("poll")
     assert detected[6] == (Reason.RESPONSE if raced and response_first else Reason.POLL)
 
@@ -101,7 +101,7 @@ def test_the_first_success_is_the_detection_and_the_result_is_had_once(
 def test_a_failed_response_waits_for_the_poll_to_tell(order: tuple[str, ...], raced: bool) -> None:
     machine, log = race(order, raced=raced, success=False)
     assert machine.done
-    (detected,) = [row for row in log if row[1] == Kind.DETECTED]
+    (detected,) = log.of(Kind.DETECTED)
     assert detected[6] == Reason.POLL
     assert log[-1][6] == Reason.FAILED
     assert Kind.RETRIEVED not in log.kinds()
@@ -169,7 +169,7 @@ def test_answers_and_a_cancel_in_every_order(order: tuple[str, ...]) -> None:
     resumed = [out for each in outputs for out in each if isinstance(out, ResumeWork)]
     assert resumed == ([ResumeWork(key)] if order[2] == "cancel" else [])
     late = order[order.index("cancel") + 1 :]
-    disregarded = [row for row in log if row[1] == Kind.RECEIVED and row[6] == Reason.DISREGARDED]
+    disregarded = [row for row in log.of(Kind.RECEIVED) if row[6] == Reason.DISREGARDED]
     assert len(disregarded) == len(late)
 
 
@@ -189,7 +189,7 @@ def test_an_answer_of_another_session_is_disregarded() -> None:
 
 
 def test_input_that_does_not_come_in_time_fails_the_task() -> None:
-    receiver, log = new_receiver(input_timeout_ns=10 * S)
+    receiver, _ = new_receiver(input_timeout_ns=10 * S)
     key = admit(receiver, 0).key
     receiver.work_started(key, 0)
     receiver.work_needs_input(key, S)
@@ -220,7 +220,7 @@ def test_a_requester_thinks_and_answers_each_request_once() -> None:
 
 
 def test_a_requester_that_cancelled_answers_no_more() -> None:
-    machine, log = new_requester()
+    machine, _ = new_requester()
     machine.start(0)
     machine.on_created(0)
     machine.on_prompt(InputRequest(request_id="r0", task_id="t"), S)
