@@ -233,7 +233,7 @@ def _state(table: TaskTable, scenario: Scenario, warm_at: int) -> Tree:
         "resident_tasks": time_mean_and_max(resident, *window),
     }
     if scenario.receiver.workers is not None:
-        begins, ends = _busy(table)
+        begins, ends, _ = busy_intervals(table)
         busy = time_mean_and_max(number_over_time(begins, ends), *window)
         tree["utilization"] = busy["mean"] / scenario.receiver.workers
     is_wasted = table.retrieved_at == NEVER
@@ -250,8 +250,8 @@ def _first_of(one: Column, other: Column) -> Column:
     return np.where(one == NEVER, other, np.where(other == NEVER, one, both))
 
 
-def _busy(table: TaskTable) -> tuple[Column, Column]:
-    """When workers began with tasks and when they left them.
+def busy_intervals(table: TaskTable) -> tuple[Column, Column, Column]:
+    """When workers began with tasks, when they left them (-1 not yet), and which they were.
 
     Exact for one pause a task; a task that a restart interrupts after a pause counts as paused
     until it is continued for the last time.
@@ -259,15 +259,17 @@ def _busy(table: TaskTable) -> tuple[Column, Column]:
     gone_at = _first_of(table.deleted_at, table.wiped_at)
     left_at = _first_of(table.terminal_at, gone_at)
     end_at = np.where(table.freed_at == NEVER, left_at, table.freed_at)
-    is_started = table.started_at != NEVER
     is_paused = table.paused_at != NEVER
     is_continued = table.continued_at != NEVER
     begins = [table.started_at, table.continued_at[is_paused & is_continued]]
     ends = [
-        np.where(is_paused, table.paused_at, end_at)[is_started],
+        np.where(is_paused, table.paused_at, end_at),
         end_at[is_paused & is_continued],
     ]
-    return np.concatenate(begins), np.concatenate(ends)
+    tasks = [table.task, table.task[is_paused & is_continued]]
+    found = np.concatenate(begins), np.concatenate(ends), np.concatenate(tasks)
+    is_there = found[0] != NEVER
+    return found[0][is_there], found[1][is_there], found[2][is_there]
 
 
 def _over(trees: Sequence[Tree]) -> Tree:
