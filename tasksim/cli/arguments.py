@@ -23,6 +23,13 @@ def add_replication(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """Whether a run of any size is made."""
+    parser.add_argument(
+        "--force", action="store_true", help="run even what would take very long or much memory"
+    )
+
+
 def add_answer(parser: argparse.ArgumentParser) -> None:
     """How the answer is given."""
     parser.add_argument("--format", choices=("text", "json"), default="text")

@@ -5,7 +5,7 @@ import json
 import sys
 from typing import Any
 
-from tasksim.cli.arguments import add_answer, add_out, add_scenario, positive
+from tasksim.cli.arguments import add_answer, add_force, add_out, add_scenario, positive
 from tasksim.cli.progress import replication_progress
 
 
@@ -15,6 +15,7 @@ def add_to(subparsers: Any) -> None:
     add_scenario(parser)
     parser.add_argument("--replications", type=positive, default=1, metavar="N")
     parser.add_argument("--level", choices=("tasks", "events"), default="tasks")
+    add_force(parser)
     add_out(parser)
     add_answer(parser)
     parser.set_defaults(act=act)
@@ -28,9 +29,11 @@ def act(args: argparse.Namespace) -> int:
     from tasksim.planning.replicate import replicate  # noqa: PLC0415
     from tasksim.report import results  # noqa: PLC0415
     from tasksim.report.text import text_answer  # noqa: PLC0415
+    from tasksim.scenario.cost import require_affordable  # noqa: PLC0415
     from tasksim.scenario.loading import load  # noqa: PLC0415
 
     scenario = load(args.scenario, args.set)
+    require_affordable(scenario, args.level, args.replications, force=args.force)
     if args.out is not None:
         results.require_writable(args.out)
     with replication_progress(scenario, args.replications) as progress:

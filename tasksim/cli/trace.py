@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tasksim.cli.arguments import add_replication, add_scenario, not_negative
+from tasksim.cli.arguments import add_force, add_replication, add_scenario, not_negative
 
 
 def add_to(subparsers: Any) -> None:
@@ -23,6 +23,7 @@ def add_to(subparsers: Any) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write it there instead")
     parser.add_argument("--task", type=not_negative, default=0, metavar="K", help="which, from 0")
     add_replication(parser)
+    add_force(parser)
     parser.set_defaults(act=act)
 
 
@@ -32,9 +33,11 @@ def act(args: argparse.Namespace) -> int:
     from tasksim.eventlog.files import placed_by, require_place  # noqa: PLC0415
     from tasksim.report.perfetto import perfetto_trace  # noqa: PLC0415
     from tasksim.report.timeline import sequence_diagram  # noqa: PLC0415
+    from tasksim.scenario.cost import require_affordable  # noqa: PLC0415
     from tasksim.scenario.loading import load  # noqa: PLC0415
 
     scenario = load(args.scenario, args.set)
+    require_affordable(scenario, "events", force=args.force)
     if args.out is not None:
         require_place(args.out)
     run = simulate(scenario, replication=args.replication, level="events")

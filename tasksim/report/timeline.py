@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from tasksim.eventlog.log import EventLog
 from tasksim.eventlog.schema import NEVER
-from tasksim.protocol.occurrences import Kind, Operation, Reason
+from tasksim.protocol.occurrences import SIDE_OF, Kind, Operation, Reason, Side
 from tasksim.protocol.states import Status
 from tasksim.units import NS_PER_S
 
@@ -20,7 +20,9 @@ REQUEST: Final = {
     Operation.LIST: "list",
     Operation.DELETE: "delete",
     Operation.CANCEL: "cancel",
+    Operation.INPUT: "answer",
 }
+BEFORE_IT_ACTED: Final = frozenset({Reason.REQUEST_LOST, Reason.RECEIVER_DOWN})
 
 
 class Row(NamedTuple):
@@ -64,14 +66,18 @@ def _lines(row: Row) -> list[str]:
             return [f"R-->>Q: {when} {_exchange(row)} {_outcome(row)}".rstrip()]
         case Kind.CREATED_HEARD:
             return [f"R-)Q: {when} created"]
+        case Kind.PROMPTED:
+            return [f"R->>Q: {when} input {row.ordinal}"]
         case Kind.LOST:
-            return [f"R-xQ: {when} {Operation(row.operation).name.lower()} lost"]
+            arrow = "Q-xR" if row.reason in BEFORE_IT_ACTED else "R-xQ"
+            return [f"{arrow}: {when} {Operation(row.operation).name.lower()} lost"]
         case Kind.RECEIVED:
             return []  # the arrows tell of it
-        case Kind.CREATED | Kind.STARTED | Kind.FINISHED | Kind.EXPIRED | Kind.DELETED:
-            return [f"Note over R: {when} {_fact(row)}"]
+        case Kind.DUPLICATED:
+            return [f"Note over Q,R: {when} {Operation(row.operation).name.lower()} doubled"]
         case _:
-            return [f"Note over Q: {when} {_fact(row)}"]
+            party = "R" if SIDE_OF[row.kind] is Side.RECEIVER else "Q"
+            return [f"Note over {party}: {when} {_fact(row)}"]
 
 
 def _exchange(row: Row) -> str:

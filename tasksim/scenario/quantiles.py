@@ -338,6 +338,12 @@ class LawTables:
         return place
 
     def _add(self, law: Law, bounds: Bounds) -> int:
+        if (
+            isinstance(law, Lomax)
+            and law.alpha <= 1
+            and bounds.within(own_bounds(law)).high_s is None
+        ):
+            raise LawError(f"has no mean for alpha <= 1 ({law.alpha:g}): give max_s")
         """Place of the law given that it lies within the bounds and its own."""
         bounds = bounds.within(own_bounds(law))
         match law:

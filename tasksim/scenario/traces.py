@@ -105,12 +105,21 @@ def is_swf(trace: Trace) -> bool:
     return trace.file.name.endswith(SWF_ENDINGS)
 
 
-@lru_cache(maxsize=4)
 def read_trace(trace: Trace, classes: tuple[str, ...] = ()) -> TraceRows:
     """Rows of a trace, cut and scaled as it says. TraceError when they cannot be used.
 
     *classes* are the names that a column of classes may hold.
     """
+    try:
+        state = trace.file.stat()
+    except OSError as fault:
+        raise TraceError(f"{trace.file}: cannot be read: {fault}") from fault
+    return _read(trace, classes, (state.st_mtime_ns, state.st_size))
+
+
+@lru_cache(maxsize=4)
+def _read(trace: Trace, classes: tuple[str, ...], version: tuple[int, int]) -> TraceRows:  # noqa: ARG001
+    """Rows of one version of the file."""
     columns = trace.columns or Columns()
     try:
         if is_swf(trace):

@@ -65,6 +65,7 @@ class Workload:
         self._trace = _trace_of(scenario)
         self._arrivals = Arrivals(scenario, self._trace, tables, self.key_of, replication)
         self.messages: Final = MessageFates(scenario, tables)
+        self._tables = tables
         self._values = tables.values
         self._classes = draws.thresholds_from_shares([work.share for work in scenario.work])
         shares = [population.share for population in scenario.requesters]
@@ -140,6 +141,26 @@ class Workload:
         elif scenario.horizon_s is not None and (rate := mean_rate(scenario)) is not None:
             limits.append(scenario.horizon_s * rate)
         return min(limits, default=None)
+
+    def mean_work_ns(self) -> float:
+        """Mean time that a task's work takes, with the time its questions wait for users."""
+        trace, total = self._trace, 0.0
+        for work, law, (_, think, _, _) in zip(
+            self.scenario.work, self._durations, self._inputs, strict=True
+        ):
+            asks = work.input_required
+            total += work.share * (self._mean_ns(law) + (asks.share if asks else 0.0)
+                                   * self._mean_ns(think))  # fmt: skip
+        if trace is not None and trace.duration_ns is not None:
+            total += float(trace.duration_ns.mean())
+        return total
+
+    def mean_thought_ns(self) -> float:
+        """Mean time that a closed model's user thinks."""
+        return self._mean_ns(self._think_law)
+
+    def _mean_ns(self, law: int) -> float:
+        return 0.0 if law == ABSENT else self._tables.mean_ns(law)
 
     @property
     def requesters(self) -> int:
