@@ -198,6 +198,8 @@ class Endpoint:
             "capabilities": {"tools": {}, **CAPABILITIES},
             "serverInfo": {"name": "tasksim", "version": "0.1"},
         }
+        if limits := " ".join(self._service.told):
+            result["instructions"] = limits  # R50, R53
         return _json(_result(document.get("id"), result), headers={SESSION_HEADER: session})
 
     def _session_of(self, request: HttpRequest) -> str:

@@ -30,6 +30,7 @@ from tasksim.protocol.messages import (
 from tasksim.protocol.occurrences import Kind, Operation, Reason
 from tasksim.protocol.receiver import Receiver
 from tasksim.protocol.records import Key
+from tasksim.protocol.rules import told
 from tasksim.scenario.model import Scenario
 from tasksim.scenario.rules import receiver_rules
 from tasksim.scenario.variates import LONGEST_NS
@@ -85,6 +86,7 @@ class TaskService:
         require_live(scenario)
         self._workload = Workload(scenario, replication)
         rules = replace(receiver_rules(scenario), cursor_key=secrets.token_bytes(32))
+        self._rules = rules
         self._receiver = Receiver(rules, self.recorder)
         self._pool: WorkPool[Key] = WorkPool(scenario.receiver.workers)
         self._stream_s = scenario.network.stream_lifetime_s
@@ -143,6 +145,11 @@ class TaskService:
         self._arm()
         await done
         return not order.fails
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What it says of its limits."""
+        return told(self._rules)
 
     @property
     def resident_tasks(self) -> int:

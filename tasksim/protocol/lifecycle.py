@@ -129,7 +129,7 @@ class Lifecycle:
         return outputs
 
     def work_succeeded(self, key: Key, payload: Mapping[str, Any], now: int) -> Result:
-        """Complete the task; the answer to its session's original request (N09)."""
+        """Complete the task, also at once (R12); the answer to the original request (N09)."""
         record = self._found(key)
         record.payload = payload
         self._finish(record, Status.COMPLETED, now)
@@ -186,7 +186,7 @@ class Lifecycle:
         return self._records.next_deadline
 
     def on_time(self, now: int) -> list[Output]:
-        """Act on the one deadline that is next, if it is due (R20: forget the task).
+        """Act on the one deadline that is next, if it is due (R20, R32: forget the task).
 
         It happened when it was due, however late the driver is, unless the receiver was down then.
         """

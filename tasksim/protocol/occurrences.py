@@ -2,7 +2,7 @@
 
 Rule 1: numbers are final and dense from 0; they are columns of event logs.
 Rule 2: a machine reports what it knows at the instant it knows it, through one ``Observer``;
-it computes no statistics.
+it computes no statistics. So both parties keep a log of every task's life (R54, R55).
 
 The order of ``Kind`` is the order of rows at one instant in a sorted log. Up to ``DELETED`` it
 is: what ends, timers, what reaches the requester, what reaches the receiver, what is new.

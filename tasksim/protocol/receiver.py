@@ -215,7 +215,7 @@ class Receiver(Lifecycle):
         )
 
     def _delete(self, caller: Caller, message: Delete, now: int) -> list[Output]:
-        """Forget a task at once, where its status allows (R41-R43); its work is stopped."""
+        """Forget all of a task (R42), where its status allows (R41, R43); its work is stopped."""
         deletable = self._rules.deletable
         if deletable is None:
             raise UnknownMethodError("Tasks cannot be deleted here")
@@ -277,6 +277,7 @@ class Receiver(Lifecycle):
         return [ResumeWork(record.key)]
 
     def _result(self, owner: str, message: GetResult, now: int) -> Result:
+        """The result of a completed task (R23, R24), as often as it is asked for (R25)."""
         record = self._records.find((owner, message.task_id), now)
         if record.status is not Status.COMPLETED:
             raise ResultNotReadyError(record.status)

@@ -141,7 +141,7 @@ class Records:
         return record
 
     def add(self, record: TaskRecord) -> None:
-        """Remember a new task; a tombstone of its id is gone."""
+        """Remember a new task under a key of its own (R07); a tombstone of its id is gone."""
         owner, task_id = record.key
         self._admitted += 1
         self._tasks[record.key] = record

@@ -15,6 +15,7 @@ from tasksim.policies.limiters import Limit
 from tasksim.policies.polling import Polling
 from tasksim.protocol.occurrences import Operation
 from tasksim.protocol.states import TERMINAL, Status
+from tasksim.units import s_from_ns
 
 
 class Binding(IntEnum):
@@ -59,6 +60,21 @@ class ReceiverRules:
     limits: Mapping[Operation, Limit] = field(default_factory=dict)  # R51
     input_timeout_ns: int = UNLIMITED  # how long input is waited for; then the task fails
     watch: Watch | None = None  # R54c
+
+
+def told(rules: ReceiverRules) -> tuple[str, ...]:
+    """What a receiver says of its limits to whoever connects (R50, R53), a sentence each."""
+    found = []
+    if rules.keep_alive_max_ns != UNLIMITED:
+        longest_s = s_from_ns(rules.keep_alive_max_ns)
+        found.append(f"Tasks are kept for at most {longest_s:g} s after they ended.")
+    if rules.open_per_requester != UNLIMITED:
+        found.append(f"A requester may have {rules.open_per_requester} open tasks.")
+    if rules.open_total != UNLIMITED:
+        found.append(f"{rules.open_total} tasks may be open in all.")
+    if rules.binding is Binding.NOTHING:
+        found.append("Tasks belong to no session: every session can see every task.")
+    return tuple(found)
 
 
 class Fallback(IntEnum):

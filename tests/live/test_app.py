@@ -61,6 +61,7 @@ def events(answer: httpx.Response) -> list[dict[str, Any]]:
 SSE = {"Accept": "application/json, text/event-stream"}
 
 
+@pytest.mark.requirement("R01")
 def test_initialize_declares_tasks_and_gives_a_session() -> None:
     async def test(client: httpx.AsyncClient, _: TaskService) -> None:
         answer = await client.post("/mcp", json={"jsonrpc": "2.0", "id": 7, "method": "initialize"})
@@ -74,6 +75,7 @@ def test_initialize_declares_tasks_and_gives_a_session() -> None:
     run(test)
 
 
+@pytest.mark.requirement("R03")
 def test_a_stream_carries_the_notification_and_then_the_original_response() -> None:
     async def test(client: httpx.AsyncClient, _: TaskService) -> None:
         async with session(client) as headers:
@@ -149,6 +151,7 @@ def test_failed_work_answers_with_an_error_and_shows_it_in_get() -> None:
     run(test)
 
 
+@pytest.mark.requirement("R49")
 def test_sessions_do_not_see_each_others_tasks() -> None:
     async def test(client: httpx.AsyncClient, _: TaskService) -> None:
         async with session(client) as a, session(client) as b:
@@ -162,6 +165,7 @@ def test_sessions_do_not_see_each_others_tasks() -> None:
     run(test)
 
 
+@pytest.mark.requirement("R04")
 def test_a_plain_call_works_without_a_task() -> None:
     async def test(client: httpx.AsyncClient, service: TaskService) -> None:
         document = creation()
@@ -258,6 +262,7 @@ def test_work_that_nobody_dictates_takes_as_long_as_the_scenario_says() -> None:
     run(test)  # one to six seconds
 
 
+@pytest.mark.requirement("R52")
 def test_expired_tasks_are_forgotten_without_being_asked_for() -> None:
     async def test(client: httpx.AsyncClient, service: TaskService) -> None:
         async with session(client) as headers:
@@ -295,6 +300,7 @@ BAD: list[tuple[str, Any, int, int]] = [
 @pytest.mark.parametrize(
     ("body", "status", "code"), [row[1:] for row in BAD], ids=[r[0] for r in BAD]
 )
+@pytest.mark.requirement("R06", "R46")
 def test_malformed_messages_get_the_right_error(body: bytes, status: int, code: int) -> None:
     async def test(client: httpx.AsyncClient, service: TaskService) -> None:
         async with session(client) as headers:
@@ -405,3 +411,53 @@ def test_deleting_a_task_at_work_ends_its_stream() -> None:
         assert service.resident_tasks == 0
 
     run(test, "receiver.delete=always")
+
+
+@pytest.mark.requirement("R50", "R53")
+def test_limits_and_missing_isolation_are_told_to_who_connects() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        answer = await client.post("/mcp", json={"jsonrpc": "2.0", "id": 7, "method": "initialize"})
+        said = answer.json()["result"]["instructions"]
+        assert "at most 60 s" in said
+        assert "may have 3 open tasks" in said
+        assert "every session can see every task" in said
+
+    run(
+        test,
+        "receiver.keep_alive.max_s=60",
+        "receiver.concurrency.per_requester=3",
+        "receiver.isolation=none",
+    )
+
+
+@pytest.mark.requirement("R51", "R52")
+def test_who_is_over_a_limit_is_told_in_http_and_in_json_when_to_come_back() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        async with session(client) as headers:
+            await client.post("/mcp", json=creation(), headers={**headers, **SSE})
+            answers = [
+                await client.post("/mcp", json=about("tasks/get"), headers=headers)
+                for _ in range(3)
+            ]
+        assert [answer.status_code for answer in answers] == [200, 200, 429]
+        error = answers[2].json()["error"]
+        assert error["code"] == -32603
+        assert error["message"] == "Rate limit exceeded"
+        assert 9_000 < error["data"]["retryAfter"] <= 10_000
+        assert answers[2].headers["Retry-After"] == "10"
+
+    run(test, "receiver.rate_limits.get={ rate = 0.1, burst = 2 }")
+
+
+@pytest.mark.requirement("R04", "R05")
+def test_a_method_that_cannot_be_a_task_is_run_as_it_is() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        async with session(client) as headers:
+            meta = {"_meta": {TASK_KEY: {"taskId": "t"}}}
+            ping = {"jsonrpc": "2.0", "id": 5, "method": "ping", "params": meta}
+            answer = await client.post("/mcp", json=ping, headers=headers)
+            assert answer.json() == {"jsonrpc": "2.0", "id": 5, "result": {}}
+            found = await client.post("/mcp", json=about("tasks/get"), headers=headers)
+            assert found.json()["error"]["code"] == -32602
+
+    run(test)

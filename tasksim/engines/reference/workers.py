@@ -147,6 +147,8 @@ class Workers:
         self._pool.reset()
 
     def _stop_slowly(self, job: Job) -> None:
+        """Free the worker after the time that stopping takes (R29, R30)."""
+
         def stopped(_: object) -> None:
             self._stopping.discard(event)
             self._ledger.freed(job.key, job.plan)

@@ -243,6 +243,7 @@ restarts = [{{ at_s = 45, down_s = 1, durable = {durable}, interrupted = "{inter
 """
 
 
+@pytest.mark.requirement("R13")
 def test_case_33_a_durable_restart_fails_what_was_under_way() -> None:
     """Tasks arrive at 0, 20 and 40 s; at 45 s the first has ended, the others have not."""
     found = run(RESTARTS.format(durable="true", interrupted="failed"))

@@ -26,6 +26,7 @@ PAYLOAD = {"content": [], "isError": False}
 # Cancel against completion, at the receiver (R11, R28, R31).
 
 
+@pytest.mark.requirement("R28")
 def test_a_cancel_that_comes_first_wins_and_stops_the_work() -> None:
     receiver, _ = new_receiver()
     key = admit(receiver, 0).key
@@ -36,6 +37,7 @@ def test_a_cancel_that_comes_first_wins_and_stops_the_work() -> None:
     assert answer(receiver, get(), 5).status is Status.CANCELLED
 
 
+@pytest.mark.requirement("R11", "R31")
 def test_a_completion_that_comes_first_wins_and_keeps_its_result() -> None:
     receiver, _ = new_receiver()
     key = admit(receiver, 0).key
@@ -114,6 +116,7 @@ def test_a_failed_response_waits_for_the_poll_to_tell(order: tuple[str, ...], ra
 @pytest.mark.parametrize(
     ("at", "is_there"), [(10 * S - 1, True), (10 * S, False), (10 * S + 1, False)]
 )
+@pytest.mark.requirement("R20")
 def test_a_task_is_there_until_its_retention_has_passed_and_not_longer(
     at: int, is_there: bool, timer_runs: bool
 ) -> None:
@@ -129,6 +132,7 @@ def test_a_task_is_there_until_its_retention_has_passed_and_not_longer(
 
 
 @pytest.mark.parametrize("at", [10 * S, 11 * S, 15 * S - 1])
+@pytest.mark.requirement("R20", "R52")
 def test_the_lag_of_a_sweep_costs_memory_and_is_never_visible(at: int) -> None:
     receiver, _ = new_receiver(keep_alive_default_ns=10 * S, sweep_ns=5 * S)
     receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 1)
@@ -158,6 +162,7 @@ def said(ask: InputRequest) -> InputAnswer:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["first", "second", "cancel"])))
+@pytest.mark.requirement("R33", "R34")
 def test_answers_and_a_cancel_in_every_order(order: tuple[str, ...]) -> None:
     receiver, key, (one, two), log = asking(2)
     messages = {
@@ -173,6 +178,7 @@ def test_answers_and_a_cancel_in_every_order(order: tuple[str, ...]) -> None:
     assert len(disregarded) == len(late)
 
 
+@pytest.mark.requirement("R14", "R16", "R17")
 def test_a_task_waits_for_every_answer() -> None:
     receiver, key, (one, two), _ = asking(2)
     assert receiver.receive("s", said(one), 2) == []
@@ -200,6 +206,7 @@ def test_input_that_does_not_come_in_time_fails_the_task() -> None:
     assert (found.status, found.error) == (Status.FAILED, "Input was not received in time")
 
 
+@pytest.mark.requirement("R15", "R27")
 def test_requests_for_input_carry_the_id_of_the_task() -> None:  # R15, R27
     _, _, (one,), _ = asking()
     assert one.task_id == "t"

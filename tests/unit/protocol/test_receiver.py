@@ -27,6 +27,7 @@ from .helpers import S, admit, answer, create, fetch, get, new_receiver
 PAYLOAD = {"content": [], "isError": False}
 
 
+@pytest.mark.requirement("R03")
 def test_a_creation_sends_the_notification_and_then_orders_the_work() -> None:
     receiver, _ = new_receiver()
     created, order = receiver.receive("s", create(), 0)
@@ -35,6 +36,7 @@ def test_a_creation_sends_the_notification_and_then_orders_the_work() -> None:
     assert order.key == ("s", "t")
 
 
+@pytest.mark.requirement("R09")
 def test_a_new_task_is_submitted() -> None:
     receiver, _ = new_receiver()
     admit(receiver, 0)
@@ -47,6 +49,7 @@ def test_a_task_at_work_is_working() -> None:
     assert answer(receiver, get(), 1).status is Status.WORKING
 
 
+@pytest.mark.requirement("R02", "R18", "R19", "R21")
 def test_a_get_tells_the_granted_retention_and_the_advertised_interval() -> None:
     receiver, _ = new_receiver(keep_alive_max_ns=30 * S, poll_interval_ns=5 * S)
     admit(receiver, 0, keep_alive_ns=60 * S)
@@ -59,6 +62,7 @@ def test_a_get_tells_the_granted_retention_and_the_advertised_interval() -> None
     )
 
 
+@pytest.mark.requirement("R19")
 def test_an_unlimited_retention_is_told_as_none_and_never_ends() -> None:
     receiver, _ = new_receiver(keep_alive_default_ns=UNLIMITED)
     order = admit(receiver, 0)
@@ -68,6 +72,7 @@ def test_an_unlimited_retention_is_told_as_none_and_never_ends() -> None:
 
 
 @pytest.mark.parametrize("is_started", [True, False])
+@pytest.mark.requirement("R12")
 def test_work_may_end_from_submitted_or_from_working(is_started: bool) -> None:
     receiver, _ = new_receiver()
     key = admit(receiver, 0).key
@@ -77,6 +82,7 @@ def test_work_may_end_from_submitted_or_from_working(is_started: bool) -> None:
     assert answer(receiver, get(), 0).status is Status.COMPLETED
 
 
+@pytest.mark.requirement("R23", "R25")
 def test_a_completed_task_gives_its_result_as_often_as_asked() -> None:
     receiver, _ = new_receiver()
     receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 1)
@@ -97,6 +103,7 @@ def test_the_original_request_is_answered_at_completion() -> None:
     )
 
 
+@pytest.mark.requirement("R48")
 def test_failed_work_shows_its_error_in_get_and_answers_the_original_request_with_it() -> None:
     receiver, _ = new_receiver()
     original = receiver.work_failed(admit(receiver, 0).key, "API rate limit exceeded", 1)
@@ -107,6 +114,7 @@ def test_failed_work_shows_its_error_in_get_and_answers_the_original_request_wit
 
 
 @pytest.mark.parametrize("status", ["submitted", "working", "failed"])
+@pytest.mark.requirement("R23", "R24", "R46", "R47")
 def test_a_result_before_completion_is_refused_with_the_status(status: str) -> None:
     receiver, _ = new_receiver()
     key = admit(receiver, 0).key
@@ -121,6 +129,7 @@ def test_a_result_before_completion_is_refused_with_the_status(status: str) -> N
     )
 
 
+@pytest.mark.requirement("R11")
 def test_a_terminal_task_never_changes() -> None:
     receiver, _ = new_receiver()
     key = admit(receiver, 0).key
@@ -131,6 +140,7 @@ def test_a_terminal_task_never_changes() -> None:
     assert answer(receiver, fetch(), 2).payload == PAYLOAD
 
 
+@pytest.mark.requirement("R07", "R08", "R46")
 def test_an_id_in_use_is_refused_and_the_task_is_left_alone() -> None:
     receiver, _ = new_receiver()
     admit(receiver, 0)
@@ -140,6 +150,7 @@ def test_an_id_in_use_is_refused_and_the_task_is_left_alone() -> None:
     assert receiver.resident_tasks == 1
 
 
+@pytest.mark.requirement("R46", "R47")
 def test_an_unknown_id_is_not_found_by_get_and_result() -> None:
     receiver, _ = new_receiver()
     for message in (get("x"), fetch("x")):
@@ -148,6 +159,7 @@ def test_an_unknown_id_is_not_found_by_get_and_result() -> None:
         assert refusal.message == "Failed to retrieve task: Task not found"
 
 
+@pytest.mark.requirement("R49")
 def test_another_session_learns_nothing_of_a_task() -> None:
     receiver, _ = new_receiver()
     admit(receiver, 0, session="a")
@@ -157,6 +169,7 @@ def test_another_session_learns_nothing_of_a_task() -> None:
     assert admit(receiver, 0, session="b").key == ("b", "t")
 
 
+@pytest.mark.requirement("R20")
 def test_a_task_is_there_until_just_before_its_retention_has_passed() -> None:
     receiver, _ = new_receiver(keep_alive_default_ns=30 * S)
     receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 10 * S)
@@ -164,6 +177,7 @@ def test_a_task_is_there_until_just_before_its_retention_has_passed() -> None:
     assert answer(receiver, get(), 40 * S).message == "Failed to retrieve task: Task has expired"
 
 
+@pytest.mark.requirement("R20")
 def test_retention_runs_from_the_terminal_state_however_long_the_work_took() -> None:
     receiver, _ = new_receiver(keep_alive_default_ns=300 * S)
     receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 304 * S)
@@ -171,6 +185,7 @@ def test_retention_runs_from_the_terminal_state_however_long_the_work_took() -> 
     assert receiver.next_deadline[0] == 604 * S
 
 
+@pytest.mark.requirement("R20", "R52")
 def test_an_expired_task_is_forgotten_and_its_id_remembered_for_a_while() -> None:
     receiver, log = new_receiver(keep_alive_default_ns=S, tombstones=1)
     for task_id in ("a", "b"):
@@ -210,6 +225,7 @@ def test_a_late_timer_reports_the_instant_that_was_due() -> None:
     assert log[-1][:2] == (S, Kind.EXPIRED)
 
 
+@pytest.mark.requirement("R54")
 def test_the_log_of_a_task_tells_its_life() -> None:
     receiver, log = new_receiver()
     key = admit(receiver, 0, draw=DrawAddress(entity=5)).key
@@ -228,6 +244,7 @@ def cancel(request_id: int = 1, task_id: str = "t") -> Cancel:
 
 
 @pytest.mark.parametrize("is_started", [True, False])
+@pytest.mark.requirement("R28", "R30")
 def test_a_cancel_by_the_original_request_stops_the_work_at_once(is_started: bool) -> None:
     receiver, _ = new_receiver()
     key = admit(receiver, 0, request_id=42).key
@@ -237,6 +254,7 @@ def test_a_cancel_by_the_original_request_stops_the_work_at_once(is_started: boo
     assert answer(receiver, get(), 1).status is Status.CANCELLED
 
 
+@pytest.mark.requirement("R32")
 def test_a_cancelled_task_gives_no_result_and_expires_like_others() -> None:
     receiver, _ = new_receiver(keep_alive_default_ns=30 * S)
     admit(receiver, 0)
@@ -247,6 +265,7 @@ def test_a_cancelled_task_gives_no_result_and_expires_like_others() -> None:
     assert receiver.next_deadline[0] == 40 * S
 
 
+@pytest.mark.requirement("R31")
 def test_a_cancel_after_the_end_is_ignored_and_the_result_stays() -> None:
     receiver, _ = new_receiver()
     receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 1)
@@ -296,6 +315,7 @@ def walk(receiver: Receiver, session: str = "s", now: int = 0) -> list[list[str]
         cursor = page.next_cursor
 
 
+@pytest.mark.requirement("R37", "R38")
 def test_sixty_tasks_of_one_instant_make_pages_of_fifty_and_ten_without_a_repeat() -> None:
     receiver, _ = new_receiver(page_size=50)
     ids = [f"t{number}" for number in range(60)]
@@ -306,6 +326,7 @@ def test_sixty_tasks_of_one_instant_make_pages_of_fifty_and_ten_without_a_repeat
     assert [task_id for page in pages for task_id in page] == ids
 
 
+@pytest.mark.requirement("R38")
 def test_a_list_that_just_fits_has_no_next_page() -> None:
     receiver, _ = new_receiver(page_size=2)
     for task_id in ("a", "b"):
@@ -314,6 +335,7 @@ def test_a_list_that_just_fits_has_no_next_page() -> None:
     assert walk(receiver, "nobody") == [[]]
 
 
+@pytest.mark.requirement("R38")
 def test_a_cursor_survives_the_deletion_of_the_task_that_it_points_at() -> None:
     receiver, _ = new_receiver(page_size=2, deletable=frozenset(Status))
     for task_id in "abcd":
@@ -325,6 +347,7 @@ def test_a_cursor_survives_the_deletion_of_the_task_that_it_points_at() -> None:
 
 
 @pytest.mark.parametrize("cursor", ["", "bogus", "0", "0-", "-1-", "0-0123", "\ud800", "0-\ud800"])
+@pytest.mark.requirement("R46")
 def test_a_cursor_that_was_not_issued_is_refused(cursor: str) -> None:
     receiver, _ = new_receiver(page_size=1)
     for task_id in "ab":
@@ -333,6 +356,7 @@ def test_a_cursor_that_was_not_issued_is_refused(cursor: str) -> None:
     assert (refusal.code, refusal.message) == (-32602, "Invalid cursor")
 
 
+@pytest.mark.requirement("R49")
 def test_a_cursor_of_another_session_is_refused() -> None:
     receiver, _ = new_receiver(page_size=1)
     for session in "xy":
@@ -342,6 +366,7 @@ def test_a_cursor_of_another_session_is_refused() -> None:
     assert answer(receiver, List(request_id=1, cursor=cursor), 0, "y").code == -32602
 
 
+@pytest.mark.requirement("R40", "R49")
 def test_a_list_shows_what_a_get_would_find_and_nobody_elses() -> None:
     receiver, _ = new_receiver(keep_alive_default_ns=S)
     for session, task_id in (("x", "old"), ("x", "new"), ("y", "other")):
@@ -358,6 +383,7 @@ def delete(task_id: str = "t") -> Delete:
     return Delete(request_id=8, task_id=task_id)
 
 
+@pytest.mark.requirement("R42")
 def test_a_deleted_task_is_gone_from_everything() -> None:
     receiver, log = new_receiver()
     receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 1)
@@ -369,6 +395,7 @@ def test_a_deleted_task_is_gone_from_everything() -> None:
     assert log[-5][1] == Kind.DELETED
 
 
+@pytest.mark.requirement("R41", "R43")
 def test_a_task_that_has_not_ended_is_not_deleted_by_default() -> None:
     receiver, _ = new_receiver()
     receiver.work_started(admit(receiver, 0).key, 0)
@@ -388,6 +415,7 @@ def test_where_deletion_is_always_allowed_work_is_stopped() -> None:
 
 
 @pytest.mark.parametrize(("deletable", "code"), [(frozenset(), -32602), (None, -32601)])
+@pytest.mark.requirement("R41", "R43")
 def test_deletion_may_be_refused_or_unsupported(deletable: Any, code: int) -> None:
     receiver, _ = new_receiver(deletable=deletable)
     receiver.work_succeeded(admit(receiver, 0).key, PAYLOAD, 0)

@@ -53,6 +53,7 @@ def polled(requester: Requester, at: int) -> Get:
     return request
 
 
+@pytest.mark.requirement("R02", "R06")
 def test_it_asks_for_the_task_first() -> None:
     requester, _ = new_requester(keep_alive_ns=60 * S)
     (request,) = requester.start(0)
@@ -90,6 +91,7 @@ def test_a_job_of_12_s_at_a_hint_of_5_s_takes_three_gets() -> None:
     assert log[-1][1:3] + log[-1][6:7] == (Kind.CLOSED, 0, Reason.RETRIEVED)
 
 
+@pytest.mark.requirement("R22")
 def test_the_hint_in_answer_k_sets_the_gap_after_it() -> None:
     requester, _ = new_requester(polling=polling.hint(2 * S))
     requester.start(0)
@@ -357,6 +359,7 @@ def cancelling(after_ns: int, **rules: Any) -> tuple[Requester, Any]:
     return machine, log
 
 
+@pytest.mark.requirement("R33", "R35")
 def test_a_cancel_names_the_original_request_and_polling_goes_on() -> None:
     machine, _ = cancelling(7 * S)
     (create,) = machine.start(0)
@@ -392,6 +395,7 @@ def test_a_cancel_that_came_too_late_yields_the_result() -> None:
     assert log[-1][6] == Reason.RETRIEVED
 
 
+@pytest.mark.requirement("R36")
 def test_a_cancel_that_is_never_confirmed_is_given_up_after_its_patience() -> None:
     machine, log = cancelling(1 * S, cancel_patience_ns=9 * S)
     machine.start(0)
@@ -439,6 +443,7 @@ def deleting() -> tuple[Requester, Any]:
     return machine, log
 
 
+@pytest.mark.requirement("R44")
 def test_a_sensitive_task_is_deleted_as_soon_as_its_result_is_there() -> None:
     machine, log = deleting()
     machine.on_reply(view(Status.COMPLETED), 5 * S)

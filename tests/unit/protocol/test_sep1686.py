@@ -233,6 +233,7 @@ def test_a_failed_task_shows_its_error_as_in_7_2() -> None:
     }
 
 
+@pytest.mark.requirement("R26", "R45")
 def test_by_default_creation_and_errors_carry_related_task_metadata_too() -> None:
     creation = CODEC.encode(Create(request_id=1, task_id=ID))
     assert RELATED.items() <= creation["params"]["_meta"].items()
@@ -352,6 +353,7 @@ def creation(**task: Any) -> dict[str, Any]:
         ({"jsonrpc": "2.0", "id": True, "method": "tasks/get"}, "id must be a string"),
     ],
 )
+@pytest.mark.requirement("R06")
 def test_a_malformed_request_is_refused_with_the_reason(
     document: dict[str, Any], complaint: str
 ) -> None:
@@ -414,10 +416,12 @@ def test_a_malformed_cancel_is_refused(params: Any) -> None:
 @pytest.mark.parametrize(
     "message", [List(request_id=1), List(request_id=1, cursor=""), Delete(request_id=1, task_id=ID)]
 )
+@pytest.mark.requirement("R39")
 def test_lists_and_deletes_survive_the_wire(message: List | Delete) -> None:
     assert CODEC.decode_request(CODEC.encode(message)) == message
 
 
+@pytest.mark.requirement("R39")
 def test_a_page_survives_the_wire_and_ends_without_a_cursor() -> None:
     view = TaskView(request_id=1, task_id=ID, status=Status.FAILED, keep_alive_ns=None, error="x")
     page = TaskPage(request_id=1, tasks=(view,))

@@ -31,6 +31,7 @@ def test_sixteen_of_the_49_moves_are_legal() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS)
+@pytest.mark.requirement("R10", "R11")
 def test_a_task_moves_as_the_text_says(before: str, after: str) -> None:
     current, new = Status[before.upper()], Status[after.upper()]
     if after in LEGAL[before].split():
