@@ -7,7 +7,7 @@ DEV    := $(VENV)/.dev
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SCENARIO ?= demo
 
-.PHONY: demo test check bench nightly results notebooks golden clean
+.PHONY: demo test check bench nightly results notebooks golden requirements clean
 
 demo: $(RUN)
 	$(BIN)/tasksim run $(SCENARIO) --out out/demo
@@ -36,6 +36,9 @@ notebooks: $(DEV)
 
 golden: $(DEV)
 	$(BIN)/python -m tests.golden.traces
+
+requirements: $(DEV)
+	$(BIN)/python -m tests.quality.requirements
 
 $(RUN): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

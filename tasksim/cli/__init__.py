@@ -12,7 +12,17 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tasksim.cli import compare_live, drive, run, scenarios, schema, serve, trace, verify
+from tasksim.cli import (
+    compare_live,
+    drive,
+    requirements,
+    run,
+    scenarios,
+    schema,
+    serve,
+    trace,
+    verify,
+)
 from tasksim.scenario.problems import InputError
 
 FINE: Final = 0
@@ -21,7 +31,7 @@ BAD_INPUT: Final = 2
 TARGET_FAILED: Final = 3
 INTERRUPTED: Final = 130
 
-COMMANDS: Final = (run, scenarios, schema, trace, verify, serve, drive, compare_live)
+COMMANDS: Final = (run, scenarios, schema, trace, verify, requirements, serve, drive, compare_live)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
