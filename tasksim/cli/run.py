@@ -14,7 +14,7 @@ def add_to(subparsers: Any) -> None:
     parser = subparsers.add_parser("run", help="simulate a scenario and print the answer")
     add_scenario(parser)
     parser.add_argument("--replications", type=positive, default=1, metavar="N")
-    parser.add_argument("--level", choices=("tasks", "events"), default="tasks")
+    parser.add_argument("--level", choices=("summary", "tasks", "events"), default="tasks")
     add_force(parser)
     add_out(parser)
     add_answer(parser)

@@ -22,7 +22,8 @@ def simulate(
 ) -> Run:
     """One replication of the scenario, observed at *level*.
 
-    ``events`` keeps every occurrence, ``tasks`` one row a task. The engine is the one that the
+    ``events`` keeps every occurrence, ``tasks`` one row a task, ``summary`` what can be added up,
+    with memory for the tasks in flight only. The engine is the one that the
     scenario names; ``auto`` is the reference engine.
     """
     from tasksim.engines.reference.model import Model  # noqa: PLC0415 - SimPy loads on use

@@ -3,16 +3,20 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from tasksim.eventlog.digest import Digest, SummaryRecorder
 from tasksim.eventlog.log import EventLog
 from tasksim.eventlog.recorder import EventRecorder, TaskRecorder, fold
 from tasksim.eventlog.tasks import RequestCounts, TaskTable
 
-Level = Literal["tasks", "events"]
+Level = Literal["summary", "tasks", "events"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Run:
-    """What was observed: at level ``events`` everything, else one row a task."""
+    """What was observed: at level ``events`` everything, at ``tasks`` one row a task.
+
+    At level ``summary`` the table is empty, and the digest holds what was added up.
+    """
 
     level: Level
     replication: int
@@ -20,6 +24,7 @@ class Run:
     counts: RequestCounts
     events: EventLog | None
     end_at: int  # the last occurrence
+    digest: Digest | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -41,15 +46,17 @@ def finish_run(
     recorder: EventRecorder | TaskRecorder, *, replication: int, notes: tuple[str, ...] = ()
 ) -> Run:
     """Run that a recorder observed."""
+    digest = recorder.digest() if isinstance(recorder, SummaryRecorder) else None
     if isinstance(recorder, EventRecorder):
         return run_of_log(recorder.finish(), replication=replication, notes=notes)
     tasks, counts = recorder.finish()
     return Run(
-        level="tasks",
+        level="tasks" if digest is None else "summary",
         replication=replication,
         tasks=tasks,
         counts=counts,
         events=None,
         end_at=recorder.end_at,
+        digest=digest,
         notes=notes,
     )

@@ -67,6 +67,17 @@ TASK_TYPES: Final[dict[str, str]] = {
     "creations": "<i4",  # times that it was asked for
 }
 
+# What is measured of each task: the time between two of its instants, later and earlier.
+SPANS: Final[dict[str, tuple[str, str]]] = {
+    "detection_delay_s": ("detected_at", "terminal_at"),
+    "held_s": ("sent_at", "arrival_at"),
+    "waiting_s": ("started_at", "created_at"),
+    "service_s": ("terminal_at", "started_at"),
+    "sojourn_s": ("terminal_at", "created_at"),
+    "time_to_created_s": ("heard_at", "sent_at"),
+    "retrieval_delay_s": ("retrieved_at", "detected_at"),
+}
+
 # Columns that hold codes, stored as their names.
 CODES: Final[dict[str, type[IntEnum]]] = {
     "side": Side,

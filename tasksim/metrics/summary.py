@@ -6,15 +6,16 @@ Rule 2: tasks that arrived in the warm-up are in no metric of tasks; they are in
 requests and in the state over time from the end of the warm-up on.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from tasksim.eventlog.digest import Digest, Histogram
 from tasksim.eventlog.run import Run
-from tasksim.eventlog.schema import NEVER, Column
-from tasksim.eventlog.tasks import TaskTable
+from tasksim.eventlog.schema import NEVER, SPANS, Column
+from tasksim.eventlog.tasks import RequestCounts, TaskTable
 from tasksim.metrics.estimators import Estimate, as_dict, over_replications, quantile
 from tasksim.metrics.path import number_over_time, time_mean_and_max
 from tasksim.protocol.occurrences import Operation, Reason
@@ -58,33 +59,27 @@ class Summary:
 def summarise(runs: Sequence[Run], scenario: Scenario) -> Summary:
     """Summary of one or more replications."""
     warm_at = ns_from_s(scenario.warmup_s)
-    trees = [_metrics(run, scenario, warm_at) for run in runs]
-    kept = [_measured(run.tasks, warm_at) for run in runs]
-    counts = _sum_of([counts_of(table) for table in kept])
+    trees = [
+        _metrics(run, scenario, warm_at) if run.digest is None else of_digest(run.digest, scenario)
+        for run in runs
+    ]
+    each = [
+        counts_of(measured(run.tasks, warm_at)) if run.digest is None else run.digest.counts
+        for run in runs
+    ]
+    counts = _sum_of(each)
     return Summary(
         metrics=_over(trees),
         tasks=counts,
-        warnings=_warnings(runs, counts, kept),
+        warnings=_warnings(runs, counts, [count["detected"] for count in each]),
         replications=len(runs),
     )
 
 
-def _measured(table: TaskTable, warm_at: int) -> TaskTable:
+def measured(table: TaskTable, warm_at: int) -> TaskTable:
     """Tasks that count: not of the warm-up, nor asked for anew under another id."""
     is_live = (table.arrival_at != NEVER) & (table.outcome != Reason.SUPERSEDED)
     return table.where(is_live & (table.arrival_at >= warm_at))
-
-
-# What is measured of each task: (metric, later instant, earlier instant).
-SPANS: Final = (
-    ("detection_delay_s", "detected_at", "terminal_at"),
-    ("held_s", "sent_at", "arrival_at"),
-    ("waiting_s", "started_at", "created_at"),
-    ("service_s", "terminal_at", "started_at"),
-    ("sojourn_s", "terminal_at", "created_at"),
-    ("time_to_created_s", "heard_at", "sent_at"),
-    ("retrieval_delay_s", "retrieved_at", "detected_at"),
-)
 
 
 def span_s(table: TaskTable, later: str, earlier: str) -> Column:
@@ -126,20 +121,21 @@ def counts_of(table: TaskTable) -> dict[str, int]:
 
 def _metrics(run: Run, scenario: Scenario, warm_at: int) -> Tree:
     """Metrics of one replication, as floats; nan where there is nothing to measure."""
-    table = _measured(run.tasks, warm_at)
+    table = measured(run.tasks, warm_at)
     tree: Tree = {
-        name: _five_numbers(span_s(table, later, earlier)) for name, later, earlier in SPANS
+        name: _five_numbers(span_s(table, later, earlier))
+        for name, (later, earlier) in SPANS.items()
     }
     tree["turnaround_s"] = _five_numbers(turnaround_s(table))
     tree["polls_per_task"] = {"mean": _mean(table.polls_sent)}
     tree["wasted_polls_per_task"] = {"mean": _mean(table.polls_wasted)}
-    tree |= _shares(table)
-    tree["rate_limited_share"] = _rate_limited_share(run)
-    requests = _requests(run, warm_at)
-    tree["requests_per_s"] = requests
-    if requests:
-        polls_per_s = requests["by_operation"]["get"]
-        tree["phase_synchronisation"] = _ratio(run.counts.peak_polls, polls_per_s)
+    tree |= shares_of(counts_of(table), int(np.sum(table.created_lost)))
+    if len(run.tasks):
+        arrivals = run.tasks.arrival_at
+        ends = (run.tasks.closed_at, run.tasks.terminal_at)
+        first_at = int(arrivals[arrivals != NEVER].min(initial=int(arrivals.max())))
+        last_at = max(int(end.max()) for end in ends)
+        tree |= of_requests(run.counts, warm_at, (first_at, int(arrivals.max()), last_at))
     tree |= _state(run.tasks, scenario, warm_at)
     return tree
 
@@ -155,9 +151,8 @@ def _mean(values: Column) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _shares(table: TaskTable) -> dict[str, float]:
+def shares_of(counts: dict[str, int], created_lost: int) -> dict[str, float]:
     """Shares of the tasks that arrived; of the created for lost notifications."""
-    counts = counts_of(table)
     arrived, created = counts["arrived"], counts["created"]
     nan = float("nan")
     shares = {
@@ -171,48 +166,41 @@ def _shares(table: TaskTable) -> dict[str, float]:
             ("unknown", "unknown"),
         )
     }
-    lost = int(np.sum(table.created_lost))
-    return {**shares, "created_lost_share": lost / created if created else nan}
+    return {**shares, "created_lost_share": created_lost / created if created else nan}
 
 
-def _rate_limited_share(run: Run) -> float:
-    """Share of the requests at the receiver that a rate limit refused."""
-    total = run.counts.total
-    return sum(run.counts.limited) / total if total else float("nan")
-
-
-def _requests(run: Run, warm_at: int) -> Tree:
+def of_requests(counts: RequestCounts, warm_at: int, instants: tuple[int, int, int]) -> Tree:
     """Requests a second at the receiver while tasks arrive and the run is warm; the peak of all.
 
-    The window is cut to whole bins of the counted series; a run with fewer than ten is taken as a
-    whole, from its first arrival to its last close.
+    *instants* are those of the first arrival, the last arrival and the last end. The window is
+    cut to whole bins of the counted series; a run with fewer than ten is taken as a whole, from
+    its first arrival to its last end.
     """
-    table, counts = run.tasks, run.counts
-    if not len(table):
-        return {}
+    first_at, last_arrival_at, last_at = instants
     first = -(-warm_at // counts.bin_ns)
-    last = int(table.arrival_at.max()) // counts.bin_ns
+    last = last_arrival_at // counts.bin_ns
     if last - first >= WHOLE_BINS_MIN:
         requests = counts.bins[:, first:last].sum(axis=1)
         span_s = (last - first) * counts.bin_ns / NS_PER_S
     else:
         requests = np.array(counts.by_operation)
-        last_at = max(int(table.closed_at.max()), int(table.terminal_at.max()))
-        span_s = max(last_at - int(table.arrival_at.min()), 1) / NS_PER_S
+        span_s = max(last_at - first_at, 1) / NS_PER_S
     by_operation = {
         operation.name.lower(): float(requests[operation]) / span_s
         for operation in Operation
         if operation in ALWAYS_SHOWN or counts.by_operation[operation]
     }
+    nan = float("nan")
+    polls_per_s, total = by_operation["get"], counts.total
     return {
-        "total": float(requests.sum()) / span_s,
-        "by_operation": by_operation,
-        "peak": float(counts.peak),
+        "rate_limited_share": sum(counts.limited) / total if total else nan,
+        "requests_per_s": {
+            "total": float(requests.sum()) / span_s,
+            "by_operation": by_operation,
+            "peak": float(counts.peak),
+        },
+        "phase_synchronisation": counts.peak_polls / polls_per_s if polls_per_s else nan,
     }
-
-
-def _ratio(peak: float, mean: float) -> float:
-    return peak / mean if mean else float("nan")
 
 
 def _state(table: TaskTable, scenario: Scenario, warm_at: int) -> Tree:
@@ -288,17 +276,46 @@ def _sum_of(counts: Sequence[dict[str, int]]) -> dict[str, int]:
     return {key: sum(count[key] for count in counts) for key in counts[0]}
 
 
-Warn = Callable[[Sequence[Run], dict[str, int], Sequence[TaskTable]], list[str]]
+def of_digest(digest: Digest, scenario: Scenario) -> Tree:
+    """Metrics of one replication at level ``summary``; quantiles to within 1 %."""
+    counts, totals = digest.counts, digest.totals
+    tree: Tree = {name: _five_of(histogram) for name, histogram in digest.spans.items()}
+    arrived, nan = counts["arrived"], float("nan")
+    for name, total in (
+        ("polls_per_task", "polls_sent"),
+        ("wasted_polls_per_task", "polls_wasted"),
+    ):
+        tree[name] = {"mean": totals[total] / arrived if arrived else nan}
+    tree |= shares_of(counts, totals["created_lost"])
+    last_at = digest.warm_at + digest.window_ns
+    tree |= of_requests(digest.requests, digest.warm_at, (0, last_at, max(digest.end_at, 1)))
+    for name, level in (("in_system", "in_system"), ("resident_tasks", "resident")):
+        integral, largest = digest.levels[level]
+        tree[name] = {"mean": integral / digest.window_ns, "max": float(largest)}
+    if scenario.receiver.workers is not None:
+        busy = digest.levels["busy"][0] / digest.window_ns
+        tree["utilization"] = busy / scenario.receiver.workers
+    tree["worker_s"] = {
+        "total": totals["worked_ns"] / NS_PER_S,
+        "wasted": totals["wasted_ns"] / NS_PER_S,
+    }
+    return tree
+
+
+def _five_of(histogram: Histogram) -> dict[str, float]:
+    quantiles = {name: histogram.quantile(level) / NS_PER_S for name, level in LEVELS.items()}
+    largest = histogram.largest / NS_PER_S if histogram.number else float("nan")
+    return {"mean": histogram.mean() / NS_PER_S, **quantiles, "max": largest}
 
 
 def _warnings(
-    runs: Sequence[Run], counts: dict[str, int], tables: Sequence[TaskTable]
+    runs: Sequence[Run], counts: dict[str, int], detected: Sequence[int]
 ) -> tuple[str, ...]:
     """What a reader must know before trusting the numbers."""
     found = list(dict.fromkeys(note for run in runs for note in run.notes))
     if not counts["arrived"]:
         found.append("no task arrived after the warm-up: there is nothing to measure")
-    fewest = min(int(np.sum(table.detected_at != NEVER)) for table in tables)
+    fewest = min(detected)
     for name, level in LEVELS.items():
         if counts["arrived"] and fewest * (1 - level) < TAIL_TASKS:
             found.append(

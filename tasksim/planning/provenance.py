@@ -34,7 +34,12 @@ def provenance(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def run_digest(run: Run) -> str:
-    """Digest of the event log at level ``events``, of the task table otherwise."""
+    """Digest of the event log at level ``events``, of the task table at ``tasks``.
+
+    At level ``summary`` it is that of the summary's integers.
+    """
+    if run.digest is not None:
+        return run.digest.digest()
     columns = run.tasks.columns() if run.events is None else run.events.columns()
     return log_digest(columns)
 

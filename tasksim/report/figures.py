@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tasksim.eventlog.digest import end_of
 from tasksim.eventlog.run import Run
 from tasksim.eventlog.schema import NEVER
 from tasksim.metrics.estimators import quantile
-from tasksim.metrics.path import number_over_time
-from tasksim.metrics.summary import counts_of, span_s
+from tasksim.metrics.path import Path, number_over_time
+from tasksim.metrics.summary import counts_of, measured, span_s
 from tasksim.protocol.occurrences import Operation
 from tasksim.scenario.model import Scenario
 from tasksim.units import NS_PER_S, ns_from_s
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DARK, MIDDLE, LIGHT = "#1b3a57", "#4f86b5", "#c3d9ea"
-OUTCOMES: Final = ("retrieved", "failed", "cancelled", "lost", "rejected", "gave_up", "censored")
+OUTCOMES: Final = (
+    "retrieved",
+    "failed",
+    "cancelled",
+    "unknown",
+    "lost",
+    "rejected",
+    "gave_up",
+    "censored",
+)
 POINTS_MAX: Final = 4000
 # (seconds, name): the largest unit in which a span has at least three ticks.
 TIME_UNITS: Final = ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
@@ -65,8 +75,8 @@ def save_figure(figure: "Figure", path: FilePath) -> None:
 
 def draw_in_system(ax: "Axes", run: Run, scenario: Scenario) -> None:
     """Tasks submitted or at work, over time."""
-    path = number_over_time(run.tasks.created_at, run.tasks.terminal_at)
-    scale, unit = _time_unit(run.tasks.terminal_at)
+    path = _in_system(run)
+    scale, unit = _time_unit(path.instants)
     points = len(path.instants)
     shown = np.unique(np.linspace(0, points - 1, min(points, POINTS_MAX)).astype(np.int64))
     ax.step(
@@ -86,9 +96,7 @@ def draw_in_system(ax: "Axes", run: Run, scenario: Scenario) -> None:
 
 def draw_detection_delay(ax: "Axes", runs: Sequence[Run], scenario: Scenario) -> None:
     """Histogram of detection delays, mean and 95 % quantile marked."""
-    warm_at = ns_from_s(scenario.warmup_s)
-    kept = [run.tasks.where(run.tasks.arrival_at >= warm_at) for run in runs]
-    delays = np.concatenate([span_s(table, "detected_at", "terminal_at") for table in kept])
+    delays = np.concatenate([_delays_s(run, scenario) for run in runs])
     ax.set(xlabel="detection delay, seconds", ylabel="tasks")
     if not len(delays):
         ax.set_title("No task was detected")
@@ -99,6 +107,29 @@ def draw_detection_delay(ax: "Axes", runs: Sequence[Run], scenario: Scenario) ->
     ax.axvline(tail, color=DARK, linewidth=1.4, linestyle=":", label=f"95 % within {tail:.3g} s")
     ax.legend(frameon=False, fontsize=8)
     ax.set_title(f"The end of a task is noticed {mean:.3g} s late on average")
+
+
+def _in_system(run: Run) -> Path:
+    """Number in system over time; of a digest the largest of each of its bins."""
+    if run.digest is None:
+        table = run.tasks
+        gone_at = np.maximum(table.deleted_at, table.wiped_at)
+        left_at = np.where(table.terminal_at == NEVER, gone_at, table.terminal_at)
+        return number_over_time(
+            table.created_at, np.where(table.created_at == NEVER, NEVER, left_at)
+        )
+    series = run.digest.series
+    return Path(np.arange(len(series)) * run.digest.series_bin_ns, series)
+
+
+def _delays_s(run: Run, scenario: Scenario) -> Any:
+    """Detection delays in seconds; of a digest the ends of its buckets."""
+    if run.digest is None:
+        table = measured(run.tasks, ns_from_s(scenario.warmup_s))
+        return span_s(table, "detected_at", "terminal_at")
+    counts = run.digest.spans["detection_delay_s"].counts
+    ends = np.array([end_of(bucket) for bucket in counts], dtype=np.float64)
+    return np.repeat(ends / NS_PER_S, list(counts.values()))
 
 
 def draw_requests(ax: "Axes", run: Run) -> None:
@@ -133,7 +164,10 @@ def draw_outcomes(ax: "Axes", runs: Sequence[Run], scenario: Scenario) -> None:
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter  # noqa: PLC0415
 
     warm_at = ns_from_s(scenario.warmup_s)
-    kept = [counts_of(run.tasks.where(run.tasks.arrival_at >= warm_at)) for run in runs]
+    kept = [
+        counts_of(measured(run.tasks, warm_at)) if run.digest is None else run.digest.counts
+        for run in runs
+    ]
     counts = [sum(count[name] for count in kept) for name in OUTCOMES]
     arrived = max(sum(count["arrived"] for count in kept), 1)
     labels = [name.replace("_", " ") for name in OUTCOMES]

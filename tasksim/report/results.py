@@ -59,9 +59,10 @@ def write(
     yield place(folder / "summary.csv", summary_csv(summary).encode())
     for run in runs:
         suffix = "" if len(runs) == 1 else f"-{run.replication}"
-        path = folder / f"tasks{suffix}.parquet"
-        write_tasks(path, run.tasks, provenance=origin)
-        yield path
+        if run.digest is None:
+            path = folder / f"tasks{suffix}.parquet"
+            write_tasks(path, run.tasks, provenance=origin)
+            yield path
         if run.events is not None:
             path = folder / f"events{suffix}.parquet"
             write_log(path, run.events, provenance=origin)

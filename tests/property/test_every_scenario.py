@@ -1,5 +1,6 @@
 """Whatever a scenario says, its run keeps the laws, ends, holds nothing, and is reproducible."""
 
+import math
 import os
 
 import tomli_w
@@ -31,5 +32,12 @@ def test_every_scenario_runs_by_the_laws(document: dict) -> None:  # type: ignor
     assert by_task.counts.by_operation == run.counts.by_operation
     assert by_task.counts.limited == run.counts.limited
     assert by_task.end_at == run.end_at
-    summarise([run], scenario)
+    added = summarise([simulate(scenario, level="summary")], scenario)
+    by_tasks = summarise([run], scenario)
+    assert added.tasks == by_tasks.tasks
+    for metric in ("polls_per_task.mean", "detection_delay_s.mean", "worker_s.total",
+                   "worker_s.wasted", "turnaround_s.max", "resident_tasks.max"):  # fmt: skip
+        exact, found = by_tasks.get(metric), added.get(metric)
+        assert (exact is None) == (found is None), metric
+        assert exact is None or found is None or math.isclose(exact.value, found.value), metric
     assert parse(dump_toml(scenario), "again.toml") == scenario

@@ -13,6 +13,7 @@ from simpy.events import Event
 from tasksim.engines.reference.ranked import At, RankedEnvironment
 from tasksim.engines.reference.receivers import ReceiverSide
 from tasksim.engines.reference.requesters import Doors, RequesterSide
+from tasksim.eventlog.digest import SummaryRecorder
 from tasksim.eventlog.recorder import EventRecorder, TaskRecorder
 from tasksim.eventlog.run import Level, Run, finish_run
 from tasksim.protocol.messages import Call
@@ -24,6 +25,13 @@ from tasksim.scenario.workload import TaskPlan, Workload
 from tasksim.units import ns_from_s
 
 PROGRESS_EVERY: Final = 500  # arrivals
+
+
+def recorder_of(level: Level, warm_at: int) -> EventRecorder | TaskRecorder:
+    """What keeps a run at that level."""
+    if level == "events":
+        return EventRecorder()
+    return SummaryRecorder(warm_at) if level == "summary" else TaskRecorder()
 
 
 class LeakError(AssertionError):
@@ -46,7 +54,7 @@ class Model:
         self.workload = Workload(scenario, replication)
         self.replication = replication
         self.level: Level = level
-        self.recorder = EventRecorder() if level == "events" else TaskRecorder()
+        self.recorder = recorder_of(level, ns_from_s(scenario.warmup_s))
         self.session_ns = [
             None if p.session_s is None else max(ns_from_s(p.session_s), 1)
             for p in scenario.requesters
