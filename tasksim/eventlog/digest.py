@@ -136,8 +136,9 @@ class Digest:
 class SummaryRecorder(TaskRecorder):
     """Adds up occurrences; keeps rows of tasks of which more is to come."""
 
-    def __init__(self, warm_at: int) -> None:
+    def __init__(self, warm_at: int, *, stops_slowly: bool = False) -> None:
         super().__init__()
+        self._stops_slowly = stops_slowly  # whether a worker may be freed after its task is over
         self._warm_at = warm_at
         self._last_arrival = -1
         self._counts = dict.fromkeys(COUNTED, 0)
@@ -217,6 +218,8 @@ class SummaryRecorder(TaskRecorder):
         if row[COLUMN["created_at"]] == NEVER:
             self._parked.append((at, task))
             return
+        if self._stops_slowly and _may_have_been_stopped(row):
+            return
         is_kept_for_ever = row[COLUMN["keep_alive_ns"]] == NEVER
         is_forgotten = any(row[COLUMN[name]] != NEVER for name in FORGOTTEN)
         if is_forgotten or (is_kept_for_ever and row[COLUMN["terminal_at"]] != NEVER):
@@ -289,6 +292,15 @@ _MOVES: Final = (
     )
     | _ENDINGS
 )
+
+
+def _may_have_been_stopped(row: Row) -> bool:
+    """Whether a worker that was told to stop may still be at the task, which is over."""
+    if row[COLUMN["started_at"]] == NEVER or row[COLUMN["freed_at"]] != NEVER:
+        return False
+    status = row[COLUMN["status"]]
+    timed_out = status == Status.FAILED and row[COLUMN["input_at"]] != NEVER
+    return timed_out or status in {NEVER, Status.CANCELLED}
 
 
 def _places(row: Row | None) -> tuple[int, int, int]:

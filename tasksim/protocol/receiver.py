@@ -301,7 +301,7 @@ class Receiver(Lifecycle):
         task_id = None if isinstance(message, List) else message.task_id
         record = None if task_id is None else self._records.get((caller.owner, task_id))
         number = NONE if record is None else record.number
-        if not isinstance(message, List) and message.draw is not None:
+        if record is None and not isinstance(message, List) and message.draw is not None:
             number = message.draw.entity
         self._observe(
             now, Kind.RECEIVED, number, operation, message.attempt, NONE, fault.reason

@@ -27,11 +27,13 @@ from tasksim.units import ns_from_s
 PROGRESS_EVERY: Final = 500  # arrivals
 
 
-def recorder_of(level: Level, warm_at: int) -> EventRecorder | TaskRecorder:
+def recorder_of(level: Level, scenario: Scenario) -> EventRecorder | TaskRecorder:
     """What keeps a run at that level."""
     if level == "events":
         return EventRecorder()
-    return SummaryRecorder(warm_at) if level == "summary" else TaskRecorder()
+    if level == "tasks":
+        return TaskRecorder()
+    return SummaryRecorder(ns_from_s(scenario.warmup_s), stops_slowly=scenario.receiver.stop_s > 0)
 
 
 class LeakError(AssertionError):
@@ -54,7 +56,7 @@ class Model:
         self.workload = Workload(scenario, replication)
         self.replication = replication
         self.level: Level = level
-        self.recorder = recorder_of(level, ns_from_s(scenario.warmup_s))
+        self.recorder = recorder_of(level, scenario)
         self.session_ns = [
             None if p.session_s is None else max(ns_from_s(p.session_s), 1)
             for p in scenario.requesters
