@@ -66,6 +66,7 @@ def populations(draw: Any, name: str, share: float, *, counted: bool) -> dict[st
         "keep_alive_s": draw(maybe(QUARTERS)),
         "request_timeout_s": draw(QUARTERS),
         "attempts": draw(st.integers(1, 6)),
+        "limited_gap_s": draw(maybe(st.just(0.5))),
         "limited_attempts": draw(st.integers(1, 30)),
         "cancel_patience_s": draw(QUARTERS),
         "patience_s": draw(maybe(st.just(30.0))),

@@ -152,21 +152,27 @@ class RequestCounter:
         second = at // NS_PER_S
         if second != self._second:
             self._second = second
-            self._in_second = self._polls_in_second = 0
+            self._settle_second()
         self._in_second += 1
-        self._peak = max(self._peak, self._in_second)
         if operation == _GET:
             self._polls_in_second += 1
-            self._peak_polls = max(self._peak_polls, self._polls_in_second)
         index = at // self._bin_ns
         while index >= BINS_MAX:
             self._widen()
             index = at // self._bin_ns
         self._bins[operation][index] += 1
-        self._bins_used = max(self._bins_used, index + 1)
+        if index >= self._bins_used:
+            self._bins_used = index + 1
+
+    def _settle_second(self) -> None:
+        """A second is over: its numbers may be the peak."""
+        self._peak = max(self._peak, self._in_second)
+        self._peak_polls = max(self._peak_polls, self._polls_in_second)
+        self._in_second = self._polls_in_second = 0
 
     def finish(self) -> RequestCounts:
         """The counts so far."""
+        self._settle_second()
         return RequestCounts(
             by_operation=tuple(self._totals),
             limited=tuple(self._limited),

@@ -27,9 +27,10 @@ class Meter:
         if wait_ns != TAKEN:
             raise RateLimitedError(wait_ns)
         self._states[who] = state
-        self._states.move_to_end(who)
-        while next(iter(self._states.values())) <= now:  # a full bucket is as good as none
-            self._states.popitem(last=False)
+        if len(self._states) > 1:
+            self._states.move_to_end(who)
+            while next(iter(self._states.values())) <= now:  # a full bucket is as good as none
+                self._states.popitem(last=False)
 
     def left(self, now: int) -> int:
         """How many requesters' states say something."""

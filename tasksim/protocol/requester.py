@@ -184,7 +184,7 @@ class Requester(Exchanges):
         if self._limited >= self._rules.limited_max:
             return self._close(Reason.REJECTED, now)
         self._phase = Phase.CREATING
-        self._wake(now + self._gap_ns(0, now, _wait_of(failure)), Tie.RETRY)
+        self._wake(now + self._limited_gap_ns(0, now, _wait_of(failure)), Tie.RETRY)
         return []
 
     def _confirm(self, now: int) -> list[Request]:
@@ -303,25 +303,32 @@ class Requester(Exchanges):
     def _on_limit(self, now: int, retry_after_ns: int) -> list[Request]:
         """Refused for coming too often: not a failure, but not for ever either."""
         self._limited += 1
-        is_too_often = self._limited >= self._rules.limited_max
-        return self._again(now, retry_after_ns, gives_up=is_too_often)
+        gap_ns = self._limited_gap_ns(self._attempt, now, retry_after_ns)
+        return self._again(now, gap_ns, gives_up=self._limited >= self._rules.limited_max)
+
+    def _limited_gap_ns(self, attempt: int, now: int, retry_after_ns: int) -> int:
+        own_ns = self._rules.limited_gap_ns
+        if own_ns == ABSENT:
+            return self._gap_ns(attempt, now, retry_after_ns)
+        return max(own_ns, retry_after_ns)
 
     def _on_setback(self, now: int, retry_after_ns: int) -> list[Request]:
         """The awaited exchange failed: later again."""
         self._failures += 1
-        is_too_often = self._failures >= self._rules.failures_max
-        return self._again(now, retry_after_ns, gives_up=is_too_often)
+        gap_ns = self._gap_ns(self._attempt, now, retry_after_ns)
+        return self._again(now, gap_ns, gives_up=self._failures >= self._rules.failures_max)
 
-    def _again(self, now: int, retry_after_ns: int, *, gives_up: bool) -> list[Request]:
+    def _again(self, now: int, gap_ns: int, *, gives_up: bool) -> list[Request]:
         """Repeat the exchange, unless it has failed too often; a delete is left to retention."""
         if self._phase is Phase.DELETING:
             return self._close(self._outcome, now)
         if gives_up:
             return self._close(Reason.GAVE_UP, now)
         if self._phase is Phase.FETCHING:
-            self._wake(now + self._gap_ns(self._attempt, now, retry_after_ns), Tie.RETRY)
+            self._wake(now + gap_ns, Tie.RETRY)
         else:
-            self._await_next_poll(now, retry_after_ns)
+            self._phase = Phase.WAITING
+            self._wake(now + gap_ns, Tie.POLL_DUE)
         return []
 
     # Steps.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
-from tasksim.policies import UNLIMITED
+from tasksim.policies import ABSENT, UNLIMITED
 from tasksim.policies.limiters import Limit
 from tasksim.policies.polling import Polling
 from tasksim.protocol.occurrences import Operation
@@ -100,6 +100,7 @@ class RequesterRules:
     raced: bool = False  # whether the original response counts (N01)
     augmented: bool = True  # False: plain calls, no tasks at all
     failures_max: int = 5  # unanswered or refused requests in a row before it gives up
+    limited_gap_ns: int = ABSENT  # after a refusal over a limit; ABSENT: as the polling rule says
     limited_max: int = 100  # refusals over a limit in a row before it gives up
     cancel_patience_ns: int = 60_000_000_000  # from the cancel on it polls to see it confirmed
     patience_ns: int = UNLIMITED  # from asking for the task on, whatever happens

@@ -171,6 +171,7 @@ class Population:
     keep_alive_s: NotNegative | None = None
     request_timeout_s: Positive = 60.0
     attempts: Count = 5  # failures in a row before it gives up
+    limited_gap_s: Positive | None = None  # after a refusal over a limit; absent: as it polls
     limited_attempts: Count = 100  # refusals over a limit in a row before it gives up
     cancel_patience_s: Positive = 60.0
     patience_s: Positive | None = None  # from asking for the task on, whatever happens

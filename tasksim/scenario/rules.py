@@ -132,6 +132,7 @@ def requester_rules(population: Population, receiver: ReceiverSettings) -> Reque
         raced=population.original_response == "raced",
         augmented=population.augmented != "never" and not is_gated,
         failures_max=population.attempts,
+        limited_gap_ns=_limit_ns(population.limited_gap_s),
         limited_max=population.limited_attempts,
         cancel_patience_ns=ns_from_s(population.cancel_patience_s),
         patience_ns=_limit_ns(population.patience_s),

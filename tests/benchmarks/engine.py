@@ -3,9 +3,11 @@
 ``make bench``. A speed is a ratio: tasks and polls per CPU second of the engine, whole protocol
 core inside, against SimPy's own time-outs per CPU second, medians of interleaved rounds. The number
 of polls is asserted, so that nothing gets faster by doing less. Where YARDSTICK names a folder with
-``eng_simpy.py``, that engine runs beside it, in a process of its own.
+``eng_simpy.py``, that engine runs W1m beside ours on the same workload, round by round, in a
+process of its own.
 """
 
+import json
 import os
 import platform
 import statistics
@@ -23,6 +25,7 @@ from tasksim.scenario.loading import load
 ROUNDS = 5
 TIMEOUTS = 200_000
 TASKS, POLLS = 4_015, 35_513  # of the demo, seed 1
+W1_TASKS, W1_REQUESTS = 20_000, 186_198  # of limited-service cut to as many tasks
 
 
 def bare_simpy() -> float:
@@ -50,19 +53,42 @@ def engine() -> tuple[float, float]:
     return TASKS / spent, POLLS / spent
 
 
-def yardstick() -> str | None:
-    """What the yardstick's natural SimPy engine prints, if it is at hand."""
-    folder = os.environ.get("YARDSTICK")
-    if folder is None or not (Path(folder) / "eng_simpy.py").exists():
-        return None
+def limited_service() -> float:
+    """Tasks per CPU second on the catalogue's statement of workload W1, cut to 20,000 tasks."""
+    scenario = load("limited-service", [f"tasks={W1_TASKS}"])
+    start = time.process_time()
+    run = simulate(scenario)
+    spent = time.process_time() - start
+    events = sum(run.counts.by_operation)
+    assert (len(run.tasks), events) == (W1_TASKS, W1_REQUESTS), (len(run.tasks), events)
+    return W1_TASKS / spent
+
+
+def yardstick(folder: Path) -> float:
+    """Tasks per CPU second of the yardstick's natural SimPy engine on its W1m (20,000 tasks)."""
     done = subprocess.run(
-        [sys.executable, "eng_simpy.py", "W1m", "nat"],
+        [sys.executable, "-B", "eng_simpy.py", "W1m", "nat"],
         cwd=folder,
         capture_output=True,
         text=True,
         check=True,
     )
-    return done.stdout.strip()
+    return W1_TASKS / float(json.loads(done.stdout)["cpu"])
+
+
+def beside_the_yardstick() -> None:
+    """The ratio of the two, in interleaved rounds, where the yardstick is at hand."""
+    folder = os.environ.get("YARDSTICK")
+    if folder is None or not (Path(folder) / "eng_simpy.py").exists():
+        print("YARDSTICK names no folder with eng_simpy.py: no comparison")
+        return
+    rounds = [(limited_service(), yardstick(Path(folder))) for _ in range(ROUNDS)]
+    ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
+    print(f"workload: limited-service, {W1_TASKS:,} tasks, {W1_REQUESTS:,} requests; yardstick W1m")
+    print(f"tasks/s, whole protocol core, level tasks  {ours:10,.0f}")
+    print(f"tasks/s, yardstick eng_simpy.py W1m nat    {theirs:10,.0f}")
+    ratios = [one / other for one, other in rounds]
+    print(f"ratio {ours / theirs:.2f}   [{min(ratios):.2f} .. {max(ratios):.2f}]   wanted: 0.25")
 
 
 def main() -> None:
@@ -75,8 +101,7 @@ def main() -> None:
     for name, median, column in zip(names, medians, zip(*rounds, strict=True), strict=True):
         print(f"{name:20}{median:12,.0f}   [{min(column):,.0f} .. {max(column):,.0f}]")
     print(f"SimPy time-outs for the price of a poll: {medians[0] / medians[2]:.1f}")
-    if (beside := yardstick()) is not None:
-        print(f"yardstick, eng_simpy.py W1m nat: {beside}")
+    beside_the_yardstick()
 
 
 if __name__ == "__main__":
