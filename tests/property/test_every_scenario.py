@@ -2,7 +2,9 @@
 
 import math
 import os
+from typing import Any
 
+import pytest
 import tomli_w
 from hypothesis import HealthCheck, given, settings
 
@@ -19,7 +21,19 @@ EXAMPLES = int(os.environ.get("EXAMPLES", "150"))
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents())
-def test_every_scenario_runs_by_the_laws(document: dict) -> None:  # type: ignore[type-arg]
+def test_every_scenario_runs_by_the_laws(document: dict[str, Any]) -> None:
+    hold_to_the_laws(document)
+
+
+@pytest.mark.nightly
+@settings(max_examples=20 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(documents())
+def test_many_scenarios_run_by_the_laws(document: dict[str, Any]) -> None:
+    hold_to_the_laws(document)
+
+
+def hold_to_the_laws(document: dict[str, Any]) -> None:
+    """Run a scenario at every level: the laws hold, the levels agree, nothing is left."""
     scenario = parse(tomli_w.dumps(document), "random.toml")
     model = Model(scenario, replication=0, level="events")
     run = model.run()  # raises when anything is still held
