@@ -16,6 +16,7 @@ from tasksim.scenario.model import Scenario
 WIDTH: Final = 100
 COLUMNS: Final = ("mean", "p50", "p95", "p99", "max")
 WITH_WIDTH: Final = frozenset({"mean", "p95"})
+ONLY_WHERE_USED: Final = frozenset({"held_s"})
 ROWS: Final = (
     ("detection delay, s", "detection_delay_s"),
     ("held by the requester, s", "held_s"),
@@ -90,7 +91,9 @@ def table(summary: Summary) -> list[str]:
             _cell(summary.get(f"{name}.{column}"), has_width=column in WITH_WIDTH)
             for column in COLUMNS
         ]
-        if any(cells):
+        largest = summary.get(f"{name}.max")
+        is_off = name in ONLY_WHERE_USED and largest is not None and largest.value == 0
+        if any(cells) and not is_off:
             rows.append([label, *cells])
     if not rows:
         return []
