@@ -135,7 +135,7 @@ def receivers(draw: Any) -> dict[str, Any]:
             "result": draw(maybe(st.just(bucket(1.0)))),
             "cancel": draw(maybe(st.just(bucket(0.5)))),
         },
-        "input_timeout_s": draw(QUARTERS),
+        "input_timeout_s": draw(maybe(QUARTERS)),
         "duplicate_ids": draw(st.sampled_from(["rejected", "accepted"])),
         "forgotten_ids": draw(st.sampled_from(["rejected", "accepted"])),
         "tombstones": draw(st.sampled_from([0, 3, 1000])),

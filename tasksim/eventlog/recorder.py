@@ -313,7 +313,9 @@ def _paused(row: Row, at: int, operation: int, status: int, reason: int, value: 
 
 def _freed(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
     row[_COLUMN["freed_at"]] = at
-    stopped_at = max(row[_COLUMN["terminal_at"]], row[_COLUMN["deleted_at"]])
+    stopped_at = row[_TERMINAL_AT]
+    if stopped_at == NEVER:
+        stopped_at = row[_COLUMN["deleted_at"]]
     row[_WORKED_NS] += at - stopped_at
 
 

@@ -137,6 +137,20 @@ def _metrics(run: Run, scenario: Scenario, warm_at: int) -> Tree:
         last_at = max(int(end.max()) for end in ends)
         tree |= of_requests(run.counts, warm_at, (first_at, int(arrivals.max()), last_at))
     tree |= _state(run.tasks, scenario, warm_at)
+    return with_answering(tree, scenario)
+
+
+def with_answering(tree: Tree, scenario: Scenario) -> Tree:
+    """Add to the utilization what workers spend on answering, where it is they who answer."""
+    handling, workers = scenario.receiver.handling, scenario.receiver.workers
+    if handling is None or not handling.shares_workers or workers is None:
+        return tree
+    spent = sum(
+        rate * getattr(handling, f"{operation}_s", 0.0)
+        for operation, rate in tree.get("requests_per_s", {}).get("by_operation", {}).items()
+    )
+    if "utilization" in tree:
+        tree["utilization"] += spent / workers
     return tree
 
 
@@ -299,7 +313,7 @@ def of_digest(digest: Digest, scenario: Scenario) -> Tree:
         "total": totals["worked_ns"] / NS_PER_S,
         "wasted": totals["wasted_ns"] / NS_PER_S,
     }
-    return tree
+    return with_answering(tree, scenario)
 
 
 def _five_of(histogram: Histogram) -> dict[str, float]:

@@ -78,16 +78,19 @@ class Exchanges:
         "_given",
         "_gives_up_at",
         "_hint_ns",
+        "_is_on_way",
         "_limited",
         "_observe",
         "_outcome",
         "_phase",
         "_polled_at",
         "_prompted",
+        "_refused",
         "_rules",
         "_sent",
         "_sent_at",
         "_tries",
+        "_viewed",
         "number",
         "task_id",
     )
@@ -131,8 +134,11 @@ class Exchanges:
         self._sent = 0  # request ids used
         self._sent_at = 0  # when the task was asked for first
         self._creation_ids: list[RequestId] = []
+        self._refused = -1  # attempt of the last creation that a limit refused
         self._tries = 0  # creations that were not asked for by a limit
         self._attempt = 0  # of the next get, from 0
+        self._viewed = -1  # attempt of the last get that was answered
+        self._is_on_way = False  # whether the answer to the last request is still to come
         self._polled_at = 0  # when the last get was sent
         self._fetches = 0  # attempt of the next result request
         self._failures = 0  # in a row
@@ -150,6 +156,7 @@ class Exchanges:
 
     def _create(self, now: int) -> list[Request]:
         self._phase = Phase.CREATING
+        self._is_on_way = True
         self._wake(now + self._rules.created_timeout_ns, Tie.CREATED_TIMEOUT)
         attempt = len(self._creation_ids)
         self._creation_ids.append(self._next_request_id())
@@ -167,6 +174,7 @@ class Exchanges:
 
     def _poll(self, now: int) -> list[Request]:
         self._phase = Phase.POLLING
+        self._is_on_way = True
         attempt = self._attempt
         self._attempt += 1
         self._polled_at = now
@@ -182,6 +190,7 @@ class Exchanges:
 
     def _fetch(self, now: int) -> list[Request]:
         self._phase = Phase.FETCHING
+        self._is_on_way = True
         attempt = self._fetches
         self._fetches += 1
         self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
@@ -196,6 +205,7 @@ class Exchanges:
 
     def _delete(self, now: int) -> list[Request]:
         self._phase = Phase.DELETING
+        self._is_on_way = True
         self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
         self._observe(now, Kind.SENT, self.number, Operation.DELETE, 0)
         return [Delete(request_id=self._next_request_id(), task_id=self.task_id, draw=self._draw)]
@@ -253,12 +263,12 @@ class Exchanges:
         self._cancel_waits = False
         self._answers.clear()
 
-    def _start_patience(self, now: int) -> None:
-        self._sent_at = now
-        if self._fate.cancel_after_ns is not None and self._rules.augmented:
-            self._cancel_at = now + self._fate.cancel_after_ns
+    def _start_patience(self, now: int, asked_at: int) -> None:
+        self._sent_at = asked_at
+        if self._fate.cancel_after_ns is not None:
+            self._cancel_at = max(asked_at + self._fate.cancel_after_ns, now)
         if self._rules.patience_ns != UNLIMITED:
-            self._gives_up_at = now + self._rules.patience_ns
+            self._gives_up_at = max(asked_at + self._rules.patience_ns, now)
         self._set_aside()
 
     def _gap_ns(self, attempt: int, now: int, retry_after_ns: int) -> int:
@@ -290,8 +300,8 @@ class Exchanges:
 
     def _awaits(self, operation: Operation, attempt: int) -> bool:
         """Whether the machine still waits for the answer to this very request."""
-        is_on_its_way = self._phase in {Phase.POLLING, Phase.FETCHING, Phase.DELETING}
-        return is_on_its_way and self._awaited() == (operation, attempt)
+        is_asking = self._phase in {Phase.POLLING, Phase.FETCHING, Phase.DELETING}
+        return is_asking and self._is_on_way and self._awaited() == (operation, attempt)
 
     def _next_request_id(self) -> int:
         request_id = self.number * IDS_PER_TASK + self._sent

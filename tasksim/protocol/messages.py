@@ -35,10 +35,14 @@ PLAIN_CALL: Final = Call()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawAddress:
-    """Where a task's draws stand, when the requester tells; the ordinal is the attempt."""
+    """Where a task's draws stand, when the requester tells; the ordinal is the attempt.
+
+    *run* counts how often the receiver took the task on before: a simulation knows.
+    """
 
     entity: int
     replication: int = 0
+    run: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

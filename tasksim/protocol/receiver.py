@@ -23,6 +23,7 @@ from tasksim.protocol.errors import (
     OverLimitError,
     ProtocolError,
     ResultNotReadyError,
+    TaskExpiredError,
     TaskNotFoundError,
     UnknownMethodError,
 )
@@ -44,6 +45,7 @@ from tasksim.protocol.messages import (
     Created,
     Delete,
     Deleted,
+    DrawAddress,
     Failure,
     Get,
     GetResult,
@@ -59,7 +61,7 @@ from tasksim.protocol.messages import (
 )
 from tasksim.protocol.occurrences import NONE, Kind, Observer, Operation, Reason
 from tasksim.protocol.records import Key, TaskRecord
-from tasksim.protocol.rules import Binding, ReceiverRules
+from tasksim.protocol.rules import Binding, ReceiverRules, rerun
 from tasksim.protocol.states import TERMINAL, Status
 
 LOOKUPS: Final = frozenset({Reason.NOT_FOUND, Reason.EXPIRED})
@@ -133,7 +135,7 @@ class Receiver(Lifecycle):
         methods = rules.task_methods
         is_task = message.augmented and rules.supports_tasks
         if not is_task or (methods is not None and message.call.method not in methods):
-            number = NONE if message.draw is None else message.draw.entity
+            number = NONE if message.draw is None else _number_of(message.draw)
             self._observe(now, Kind.RECEIVED, number, Operation.CREATE, attempt)
             return [RunPlain(caller.session, message.request_id, message.call)]
         key = (caller.owner, message.task_id)
@@ -143,6 +145,10 @@ class Receiver(Lifecycle):
                 now, Kind.RECEIVED, record.number, Operation.CREATE, attempt, record.status
             )
             return [Send(caller.session, Created(task_id=message.task_id))]
+        if record is not None and rules.reuses_forgotten and record.is_over(now):
+            self._records.forget(record, TaskExpiredError)  # what is to be swept is not there
+            self._observe(now, Kind.EXPIRED, record.number)
+            record = None
         is_buried = self._records.is_buried(key) and not rules.reuses_forgotten
         if record is not None or is_buried:
             raise DuplicateTaskError(message.task_id)
@@ -155,7 +161,7 @@ class Receiver(Lifecycle):
             key=key,
             session=caller.session,
             requester=caller.requester,
-            number=self._records.sequence if message.draw is None else message.draw.entity,
+            number=self._records.sequence if message.draw is None else _number_of(message.draw),
             sequence=self._records.sequence,
             request_id=message.request_id,
             keep_alive_ns=granted_ns(
@@ -348,3 +354,8 @@ class Receiver(Lifecycle):
     ) -> None:
         if self._sentry is not None and self._sentry.notes(requester, what, now):
             self._observe(now, Kind.SUSPECTED, number, operation, 0, NONE, what)
+
+
+def _number_of(draw: DrawAddress) -> int:
+    """Number of a task that is taken on: another one each time."""
+    return rerun(draw.entity, draw.run) if draw.run else draw.entity

@@ -64,10 +64,18 @@ class Requester(Exchanges):
 
     # What happens to it.
 
-    def start(self, now: int) -> list[Request]:
-        """Ask for the task. Call once, first."""
+    @property
+    def asked_at(self) -> int:
+        """When the user asked for it first, whatever its id was then."""
+        return self._sent_at
+
+    def start(self, now: int, *, asked_at: int | None = None) -> list[Request]:
+        """Ask for the task. Call once, first.
+
+        *asked_at* is when it was asked for under another id, where it was.
+        """
         assert self._phase is Phase.IDLE, "a requester starts once"
-        self._start_patience(now)
+        self._start_patience(now, now if asked_at is None else asked_at)
         return self._ask(now)
 
     def on_created(self, now: int) -> list[Request]:
@@ -91,6 +99,8 @@ class Requester(Exchanges):
             at = now + self._fate.think_ns(prompt.ordinal)
             insort(self._answers, (at, prompt.ordinal, prompt.request_id))
             self._set_aside()
+        if self._phase in NOT_STARTED and self._rules.augmented:
+            return requests + self._await_first_poll(now)
         return requests
 
     def on_reply(self, reply: Reply, now: int) -> list[Request]:
@@ -156,12 +166,14 @@ class Requester(Exchanges):
     def _on_created_timeout(self, now: int) -> list[Request]:
         """No notification: ask once more (N05), or go on without it (N03, N04)."""
         self._observe(now, Kind.CREATED_TIMED_OUT, self.number)
+        if self._confirmed:
+            return self._poll(now)  # it has shown itself in another way
         self._tries += 1
         if self._tries < self._rules.create_attempts:
             return self._close(Reason.SUPERSEDED, now) if self._rules.renews_id else self._ask(now)
         if self._rules.fallback is Fallback.ORIGINAL:
             self._await_original(now)
-            return []
+            return self._cancel_unseen(now) if self._cancel_waits else []
         return self._poll(now)
 
     def _on_creation_unheard(self, now: int) -> list[Request]:
@@ -175,7 +187,9 @@ class Requester(Exchanges):
             requests = self._confirm(now)  # N05: it exists
             is_new = self._phase in NOT_STARTED
             return requests + self._await_first_poll(now) if is_new else requests
-        is_stale = failure.attempt != len(self._creation_ids) - 1
+        is_stale = (
+            failure.attempt != len(self._creation_ids) - 1 or failure.attempt == self._refused
+        )
         if self._confirmed or is_stale or self._phase in SETTLED:
             return []
         if failure.reason not in OVER_LIMIT:
@@ -184,17 +198,22 @@ class Requester(Exchanges):
         if self._limited >= self._rules.limited_max:
             return self._close(Reason.REJECTED, now)
         self._phase = Phase.CREATING
+        self._refused = failure.attempt
         self._wake(now + self._limited_gap_ns(0, now, _wait_of(failure)), Tie.RETRY)
         return []
 
     def _confirm(self, now: int) -> list[Request]:
         """The task has shown itself; a cancel that waited for that goes out."""
         self._confirmed = True
+        self._limited = 0
         return self._cancel(now) if self._cancel_waits else []
 
     # Answers.
 
     def _on_view(self, view: TaskView, now: int) -> list[Request]:
+        if view.attempt == self._viewed:
+            return []  # a copy
+        self._viewed = view.attempt
         hint_ns = ABSENT if view.poll_interval_ns is None else view.poll_interval_ns
         self._observe(
             now, Kind.ANSWERED, self.number, Operation.GET, view.attempt, view.status, NONE, hint_ns
@@ -246,7 +265,8 @@ class Requester(Exchanges):
 
         A failure waits for polls, unless nothing but this answer is waited for.
         """
-        is_awaited = self._phase is Phase.AWAITING
+        is_fallback = self._rules.fallback is Fallback.ORIGINAL and self._phase is Phase.CREATING
+        is_awaited = is_fallback or self._phase is Phase.AWAITING
         if not (self._rules.raced or is_awaited) or self._phase in {Phase.DELETING, Phase.CLOSED}:
             return []
         if isinstance(reply, Failure):
@@ -324,6 +344,7 @@ class Requester(Exchanges):
             return self._close(self._outcome, now)
         if gives_up:
             return self._close(Reason.GAVE_UP, now)
+        self._is_on_way = False
         if self._phase is Phase.FETCHING:
             self._wake(now + gap_ns, Tie.RETRY)
         else:
@@ -359,9 +380,21 @@ class Requester(Exchanges):
         self._cancel_at = None
         if self._confirmed:
             return self._cancel(now)
+        if self._phase is Phase.AWAITING:
+            return self._cancel_unseen(now)
         self._cancel_waits = True  # a cancel must not overtake the creation
         self._set_aside()
         return []
+
+    def _cancel_unseen(self, now: int) -> list[Request]:
+        """Cancel what has not shown itself and only answers the original request.
+
+        A task is polled from now on, to see it confirmed (R35); a plain call is over.
+        """
+        requests = self._cancel(now)
+        if self._rules.augmented:
+            return requests + self._await_first_poll(now)
+        return requests + self._close(Reason.CANCELLED, now)
 
     def _repeat_answers(self, now: int) -> list[Request]:
         """Say again what was said, when the receiver still waits long after: it got lost."""

@@ -19,7 +19,7 @@ from tasksim.units import NS_PER_S, ns_from_s
 
 DAY_NS: Final = 86_400 * NS_PER_S
 ABSENT: Final = -1
-USER_BITS: Final = 18  # of a closed model's task number: user above, its task below
+USER_BITS: Final = 20  # of a closed model's task number: its task below, the user above
 Arrival = tuple[int, int]
 
 
@@ -89,6 +89,8 @@ class Arrivals:
 
     def _bursty(self, arrivals: Bursty) -> Iterator[int]:
         """Each arrival uses up its unit of rate, through as many states as that takes."""
+        horizon_s = self._scenario.horizon_s
+        end_at = None if horizon_s is None else ns_from_s(horizon_s)
         at, visit = 0, 0
         ends_at = self._state_ns(0, arrivals)
         index = 0
@@ -99,6 +101,9 @@ class Arrivals:
                 left -= (ends_at - at) * arrivals.rates[visit % len(arrivals.rates)]
                 visit += 1
                 at, ends_at = ends_at, ends_at + self._state_ns(visit, arrivals)
+                if end_at is not None and at >= end_at:
+                    yield at  # beyond the horizon: whoever asks is through
+                    return
             at += int(left / arrivals.rates[visit % len(arrivals.rates)] + 0.5)
             yield at
 

@@ -6,9 +6,22 @@ Rule 2: a check says which sections it reads, so that it can run while others ar
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from typing import Final
 
-from tasksim.scenario.distributions import Law, LawError
+from tasksim.scenario.distributions import (
+    Constant,
+    Empirical,
+    Exponential,
+    Gamma,
+    Law,
+    LawError,
+    Lognormal,
+    Lomax,
+    Mixture,
+    Uniform,
+    Weibull,
+)
 from tasksim.scenario.model import (
     BackoffPolling,
     Bursty,
@@ -31,6 +44,9 @@ Problem = tuple[Path, str]
 Check = Callable[[Scenario], Iterator[Problem]]
 
 SHARE_TOLERANCE: Final = 1e-9
+STATES_MAX: Final = 10_000  # of a bursty process, for one arrival
+LAWS: Final = (Constant, Uniform, Exponential, Lognormal, Gamma, Weibull, Lomax, Mixture, Empirical)
+SECTIONS: Final = frozenset(field.name for field in fields(Scenario))
 
 
 def ends(scenario: Scenario) -> Iterator[Problem]:
@@ -144,8 +160,66 @@ def arrivals_are_within_reach(scenario: Scenario) -> Iterator[Problem]:
             yield ("arrivals", "rates"), "are all 0: no task ever arrives"
         if any(50.0 * mean > longest_s for mean in arrivals.mean_s):
             yield ("arrivals", "mean_s"), "is so long that a state may pass 18 years"
+        yield from _bursts_are_dense(arrivals)
     if isinstance(arrivals, Closed):
         yield from _drawn(("arrivals", "think"), arrivals.think)
+
+
+def _bursts_are_dense(arrivals: Bursty) -> Iterator[Problem]:
+    """An arrival must not take thousands of states to come."""
+    tasks = sum(rate * mean for rate, mean in zip(arrivals.rates, arrivals.mean_s, strict=False))
+    if 0 < tasks * STATES_MAX < len(arrivals.rates):
+        yield ("arrivals", "rates"), f"let a task come only every {1 / tasks:.2g} rounds of states"
+
+
+def times_are_within_reach(scenario: Scenario) -> Iterator[Problem]:
+    """Every time of the file is 0, or between a nanosecond and 18 years."""
+    yield from _times(scenario, ())
+    arrivals, tasks = scenario.arrivals, scenario.tasks
+    rate = arrivals.rate if isinstance(arrivals, Poisson | ConstantRate) else None
+    longest_s = LONGEST_NS / NS_PER_S
+    is_told = rate is not None and 50.0 / rate > longest_s
+    if rate is not None and tasks is not None and tasks / rate > longest_s and not is_told:
+        yield ("tasks",), f"take more than 18 years to arrive at {rate:g} a second"
+
+
+def _times(value: object, path: Path) -> Iterator[Problem]:
+    if isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _times(item, (*path, index))
+    if not is_dataclass(value) or isinstance(value, LAWS):
+        return
+    for field in fields(value):
+        item = getattr(value, field.name)
+        here = (*path, field.name)
+        if not isinstance(item, float) or not field.name.endswith("_s"):
+            yield from _times(item, here)
+        elif item * NS_PER_S > LONGEST_NS:
+            yield here, f"must be at most 18 years ({LONGEST_NS / NS_PER_S:.3g} s), not {item:g}"
+        elif 0 < item * NS_PER_S < 1:
+            yield here, f"must be at least a nanosecond, not {item:g}"
+
+
+def handling_is_done_by_someone(scenario: Scenario) -> Iterator[Problem]:
+    """Where workers answer, there are no servers to count."""
+    handling = scenario.receiver.handling
+    if handling is not None and handling.shares_workers and handling.servers != 1:
+        yield ("receiver", "handling", "servers"), "the workers answer: drop this"
+
+
+def trace_keys_have_their_columns(scenario: Scenario) -> Iterator[Problem]:
+    """A key that would do nothing is a mistake."""
+    trace = scenario.arrivals
+    if not isinstance(trace, Trace):
+        return
+    columns = Columns() if is_swf(trace) else trace.columns or Columns()
+    if columns.arrival is False and trace.speed_up != 1.0:
+        yield ("arrivals", "speed_up"), "the trace has no arrivals: give another rate"
+    if columns.duration is False and trace.duration_scale != 1.0:
+        yield ("arrivals", "duration_scale"), "the trace has no durations: drop this"
+    for index, population in enumerate(scenario.requesters):
+        if columns.requester is not False and population.count != 1:
+            yield ("requesters", index, "count"), "the trace names requesters: drop this"
 
 
 def closed_users_have_populations(scenario: Scenario) -> Iterator[Problem]:
@@ -165,17 +239,6 @@ def limits_are_within_reach(scenario: Scenario) -> Iterator[Problem]:
         if limit is not None and limit.burst / limit.rate > LONGEST_NS / NS_PER_S:
             path = ("receiver", "rate_limits", name, "rate")
             yield path, f"is so low that the bucket fills in more than 18 years: {limit.rate:g}"
-
-
-def input_ends(scenario: Scenario) -> Iterator[Problem]:
-    """Input that may never come must not be waited for without end."""
-    asks = any(work.input_required is not None for work in scenario.work)
-    if not asks or scenario.receiver.input_timeout_s is not None:
-        return
-    path = ("receiver", "input_timeout_s")
-    is_lost = scenario.faults.input_lost_share > 0
-    if is_lost and any(population.patience_s is None for population in scenario.requesters):
-        yield path, "is missing: requests for input may be lost, and would be waited for for ever"
 
 
 def restarts_follow_each_other(scenario: Scenario) -> Iterator[Problem]:
@@ -225,8 +288,10 @@ CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (trace_is_usable, frozenset({"arrivals", "work"})),
     (closed_users_have_populations, frozenset({"arrivals", "requesters"})),
     (limits_are_within_reach, frozenset({"receiver"})),
-    (input_ends, frozenset({"work", "receiver", "faults", "requesters"})),
     (restarts_follow_each_other, frozenset({"faults"})),
+    (times_are_within_reach, SECTIONS),
+    (handling_is_done_by_someone, frozenset({"receiver"})),
+    (trace_keys_have_their_columns, frozenset({"arrivals", "requesters"})),
     (arrivals_are_within_reach, frozenset({"arrivals"})),
     (work_can_be_drawn, frozenset({"work"})),
     (delays_can_be_drawn, frozenset({"network"})),

@@ -7,7 +7,8 @@ Rule 2: a run beyond the bounds is refused with its numbers, unless it is forced
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tasksim.scenario.model import BackoffPolling, FixedPolling, HintPolling, Scenario
+from tasksim.scenario.arrivals import USER_BITS
+from tasksim.scenario.model import BackoffPolling, Closed, FixedPolling, HintPolling, Scenario
 from tasksim.scenario.problems import InputError
 from tasksim.scenario.workload import Workload, mean_rate
 from tasksim.units import NS_PER_S
@@ -18,6 +19,7 @@ BYTES_PER_TASK: Final = {"summary": 40, "tasks": 1_600, "events": 1_600}
 BYTES_PER_EVENT: Final = 250
 EVENTS_PER_REQUEST: Final = 3
 OPEN_TASK_BYTES: Final = 6_000
+TASKS_OF_USER_MAX: Final = 1 << USER_BITS - 1  # half of what a task number can tell apart
 ROUNDS_PER_TASK: Final = 3  # creation, result, and what else there may be
 
 
@@ -43,7 +45,7 @@ def cost_of(workload: Workload, level: Literal["summary", "tasks", "events"]) ->
         think_s = workload.mean_thought_ns() / NS_PER_S
         horizon_s = scenario.horizon_s or 0.0
         tasks = workload.requesters * horizon_s / max(think_s + work_s, 1e-9)
-    stay_s = work_s + _wait_s(scenario, tasks, work_s)
+    stay_s = work_s + _wait_s(workload, tasks, work_s)
     polls = sum(p.share * _polls(p.polling, stay_s, scenario) for p in scenario.requesters)
     requests = tasks * (polls + ROUNDS_PER_TASK)
     memory = tasks * BYTES_PER_TASK[level] + min(tasks, _open(scenario, stay_s)) * OPEN_TASK_BYTES
@@ -74,6 +76,10 @@ def require_affordable(
             f"about {cost.memory * replications / 1e9:.2g} GB of memory "
             f"(bound {BYTES_MAX / 1e9:.0f} GB) at level {level}"
         )
+    if isinstance(scenario.arrivals, Closed):
+        each = cost.tasks / scenario.arrivals.users
+        if each > TASKS_OF_USER_MAX:
+            problems.append(f"about {each:.2g} tasks of each user (bound {TASKS_OF_USER_MAX:,})")
     if problems:
         told = "; ".join(problems)
         raise CostError(
@@ -87,12 +93,20 @@ def _mean_work_s(workload: Workload) -> float:
     return workload.mean_work_ns() / NS_PER_S
 
 
-def _wait_s(scenario: Scenario, tasks: float, work_s: float) -> float:
-    """Mean wait for a worker where more comes than workers can do: half of the last one's."""
-    workers, rate = scenario.receiver.workers, mean_rate(scenario)
-    if workers is None or not rate:
+def _wait_s(workload: Workload, tasks: float, work_s: float) -> float:
+    """Mean wait for a worker where more comes than workers can do: half of the last one's.
+
+    In a closed model everybody who does not think or work waits.
+    """
+    scenario = workload.scenario
+    workers = scenario.receiver.workers
+    if workers is None:
         return 0.0
-    span_s = tasks / rate
+    if workload.is_closed:
+        cycle_s = workload.mean_thought_ns() / NS_PER_S + work_s
+        return max(workload.requesters * work_s / workers - cycle_s, 0.0)
+    rate = mean_rate(scenario)
+    span_s = workload.trace_span_s if not rate else tasks / rate
     return max(tasks * work_s / workers - span_s, 0.0) / 2
 
 

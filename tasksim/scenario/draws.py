@@ -36,7 +36,6 @@ class Stream(IntEnum):
     CANCEL_AFTER = 10
     INPUT = 11
     INPUT_THINK = 12
-    UNKNOWN = 13
     USER_THINK = 14
     BURST_STATE = 15
     CREATED_LOST = 16

@@ -24,7 +24,7 @@ Name = Annotated[str, Len(1, 100)]
 First = Literal["after-interval", "at-once", "random-phase"]
 
 SEED_END: Final = 1 << 63
-USERS_MAX: Final = 1 << 18
+USERS_MAX: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +305,7 @@ class ReceiverSettings:
     keep_alive: KeepAlive = field(default_factory=KeepAlive)
     concurrency: Concurrency = field(default_factory=Concurrency)
     rate_limits: RateLimits = field(default_factory=RateLimits)
-    input_timeout_s: Positive | None = None
+    input_timeout_s: Positive = 3600.0  # input that does not come in time fails the task
     duplicate_ids: Literal["rejected", "accepted"] = "rejected"
     forgotten_ids: Literal["rejected", "accepted"] = "rejected"
     tombstones: Annotated[int, Ge(0)] = 10_000

@@ -73,7 +73,7 @@ def receiver_rules(scenario: Scenario) -> ReceiverRules:
         open_total=UNLIMITED if caps.total is None else caps.total,
         retry_after_ns=ns_from_s(caps.retry_after_s),
         limits=_limits(receiver.rate_limits),
-        input_timeout_ns=_limit_ns(receiver.input_timeout_s),
+        input_timeout_ns=ns_from_s(receiver.input_timeout_s),
         watch=_watch(receiver.watch),
     )
 
@@ -125,7 +125,7 @@ def requester_rules(population: Population, receiver: ReceiverSettings) -> Reque
         keep_alive_ns=None if keep_alive_s is None else ns_from_s(keep_alive_s),
         created_timeout_ns=ns_from_s(population.created_timeout_s),
         fallback=fallback,
-        backoff=_backoff(rule) if fallback is Fallback.BACKOFF else None,
+        backoff=_backoff(rule, population) if fallback is Fallback.BACKOFF else None,
         create_attempts=population.create_attempts,
         renews_id=population.retry_id == "new",
         request_timeout_ns=ns_from_s(population.request_timeout_s),
@@ -139,10 +139,11 @@ def requester_rules(population: Population, receiver: ReceiverSettings) -> Reque
     )
 
 
-def _backoff(rule: Polling) -> Polling:
+def _backoff(rule: Polling, population: Population) -> Polling:
     """Gaps that double from the rule's own first one (N03)."""
     base_ns = rule.gap_ns(rule.params, (), 0, 0, -1, -1, 0.0)
-    return polling.backoff(base_ns, max(BACKOFF_CAP_NS, base_ns))
+    jitter = population.polling.jitter
+    return polling.backoff(base_ns, max(BACKOFF_CAP_NS, base_ns), jitter=jitter)
 
 
 def polling_rule(settings: FixedPolling | HintPolling | BackoffPolling) -> Polling:

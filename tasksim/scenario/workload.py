@@ -25,7 +25,7 @@ from tasksim.scenario.model import Bursty, Closed, Scenario, Trace, WorkClass
 from tasksim.scenario.quantiles import LawTables
 from tasksim.scenario.traces import TraceRows, read_trace
 from tasksim.scenario.variates import variate_ns
-from tasksim.units import ns_from_s
+from tasksim.units import NS_PER_S, ns_from_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,10 @@ class Workload:
         self._ends = list(accumulate(self._counts))
         self._offsets = [0, *self._ends[:-1]]
         self._failed = [draws.threshold_from_share(work.failed_share) for work in scenario.work]
-        self._unknown = [draws.threshold_from_share(work.unknown_share) for work in scenario.work]
+        self._ended_badly = [
+            draws.threshold_from_share(min(work.failed_share + work.unknown_share, 1.0))
+            for work in scenario.work
+        ]
 
     # Tasks.
 
@@ -155,6 +158,11 @@ class Workload:
             total += float(trace.duration_ns.mean())
         return total
 
+    @property
+    def trace_span_s(self) -> float:
+        """Seconds from the first to the last arrival of a trace; 0 without one."""
+        return 0.0 if self._trace is None else float(self._trace.arrival_ns[-1]) / NS_PER_S
+
     def mean_thought_ns(self) -> float:
         """Mean time that a closed model's user thinks."""
         return self._mean_ns(self._think_law)
@@ -176,7 +184,10 @@ class Workload:
         trace = self._trace
         if trace is not None and trace.skipped:
             found.append(f"{trace.skipped} rows of the trace have no run time and were left out")
-        if trace is not None and self.replication > 0:
+        has_times = (
+            isinstance(self.scenario.arrivals, Trace) and self.scenario.arrivals.rate is None
+        )
+        if trace is not None and self.replication > 0 and has_times:
             days = self._arrivals.days
             found.append(
                 f"replications after the first resample the trace's {days} days"
@@ -217,6 +228,7 @@ class Workload:
         work_class = self._class_of(key, row)
         duration_ns = self._duration_ns(key, row, work_class)
         threshold, _, fraction, requests = self._inputs[work_class]
+        fate, failed = draws.draw_u64(key, Stream.FAILED), self._failed[work_class]
         asks = requests and draws.draw_u64(key, Stream.INPUT) < threshold
         return TaskPlan(
             index=index,
@@ -226,9 +238,9 @@ class Workload:
             requester=requester,
             work_class=work_class,
             duration_ns=duration_ns,
-            fails=draws.draw_u64(key, Stream.FAILED) < self._failed[work_class],
+            fails=fate < failed,
             cancel_after_ns=self._cancel_after_ns(key, population),
-            vanishes=draws.draw_u64(key, Stream.UNKNOWN) < self._unknown[work_class],
+            vanishes=failed <= fate < self._ended_badly[work_class],
             asks=requests if asks else 0,
             asks_after_ns=int(duration_ns * fraction) if asks else 0,
         )

@@ -138,13 +138,17 @@ class ReceiverSide:
             peer.expect(None)  # when it will be answered is not known yet
             tie = rank(TIE_OF[type(request)], peer.plan.index, request.attempt)
             self._desk.take(
-                self._costs_ns[operation], tie, lambda: self._take(peer, session, request)
+                self._costs_ns[operation],
+                tie,
+                lambda: self._take(peer, session, request),
+                lambda: self._refuse(peer, request, operation),
             )
 
     def _take(self, peer: RequesterSide, session: str, request: Request) -> None:
         if peer.runs and isinstance(request, Create) and request.draw is not None:
-            draw = replace(request.draw, entity=peer.next_run().index)
-            request = replace(request, draw=draw)
+            request = replace(request, draw=replace(request.draw, run=peer.runs))
+        if isinstance(request, Cancel) and self._cancel_plain(session, request):
+            return
         outputs = self._machine.receive(session, request, self._env.now, peer.principal)
         for output in outputs:
             if isinstance(output, Send):
@@ -225,6 +229,9 @@ class ReceiverSide:
         """A worker is through with a task; the original request is answered."""
         now = self._env.now
         opened = self._open.pop(key)
+        if opened.plain and plan.vanishes:
+            self._observe(now, Kind.FINISHED, plan.index, NONE, 0, Status.UNKNOWN)
+            return
         if opened.plain:
             self._answer_original(opened, self._plain_answer(plan))
             return
@@ -243,6 +250,18 @@ class ReceiverSide:
     def freed(self, key: Key, plan: TaskPlan) -> None:  # noqa: ARG002
         """A worker that was told to stop has stopped."""
         self._observe(self._env.now, Kind.FREED, plan.index)
+
+    def _cancel_plain(self, session: str, cancel: Cancel) -> bool:
+        """Stop a plain call that is under way, if that is what the cancel names."""
+        key = (session, f"call {cancel.request_id}")
+        opened = self._open.pop(key, None)
+        if opened is None:
+            return False
+        now, number = self._env.now, opened.plan.index
+        self._observe(now, Kind.RECEIVED, number, Operation.CANCEL, cancel.attempt, NONE)
+        self._observe(now, Kind.FINISHED, number, NONE, 0, Status.CANCELLED)
+        self._workers.stop(key)
+        return True
 
     def _plain_answer(self, plan: TaskPlan) -> Result | Failure:
         status = Status.FAILED if plan.fails else Status.COMPLETED
@@ -334,7 +353,14 @@ class ReceiverSide:
         arrives_at = self._env.now + fates.reply_leg_ns(
             plan.key, plan.population, Operation.CREATED, ordinal
         )
-        At(self._env, arrives_at, rank(Tie.CREATED_TO_REQUESTER, plan.index), peer.on_created)
+        tie = rank(Tie.CREATED_TO_REQUESTER, plan.index, ordinal)
+        At(self._env, arrives_at, tie, peer.on_created)
+        if fates.doubles_replies and fates.is_reply_doubled(plan.key, Operation.CREATED, ordinal):
+            leg_ns = fates.reply_leg_ns(
+                plan.key, plan.population, Operation.CREATED, ordinal, copy=True
+            )
+            self._observe(self._env.now, Kind.DUPLICATED, plan.index, Operation.CREATED, ordinal)
+            At(self._env, self._env.now + leg_ns, tie, peer.on_created)
         peer.expect(arrives_at)
 
     def _carry(

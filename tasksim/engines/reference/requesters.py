@@ -110,9 +110,9 @@ class RequesterSide:
         """
         return self.plan if not self.runs else self._model.workload.rerun_of(self.plan, self.runs)
 
-    def start(self) -> None:
-        """Its turn has come: ask for the task."""
-        self._act(self._machine.start(self._env.now))
+    def start(self, *, asked_at: int | None = None) -> None:
+        """Its turn has come: ask for the task, or ask again for what was asked for before."""
+        self._act(self._machine.start(self._env.now, asked_at=asked_at))
 
     def on_created(self, _: Event) -> None:
         """The created notification arrives."""
@@ -176,7 +176,7 @@ class RequesterSide:
             renewals=renewal,
         )
         model.announce(plan)
-        side.start()
+        side.start(asked_at=self._machine.asked_at)
 
     def _send(self, request: Request) -> None:
         operation = OPERATION_OF[type(request)]

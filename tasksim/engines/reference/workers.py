@@ -98,7 +98,7 @@ class Workers:
         self._ledger = ledger
         self._stop_ns = stop_ns
         self._jobs: dict[Key, Job] = {}
-        self._stopping: set[At] = set()
+        self._stopping: dict[At, Job] = {}
 
     @property
     def jobs(self) -> int:
@@ -140,8 +140,9 @@ class Workers:
                 self._env.cancel(job.end)
             if job.end is not None or (job.has_asked and job.holds):
                 self._ledger.interrupted(job.plan)
-        for event in self._stopping:
+        for event, job in self._stopping.items():
             self._env.cancel(event)
+            self._ledger.freed(job.key, job.plan)
         self._jobs.clear()
         self._stopping.clear()
         self._pool.reset()
@@ -150,13 +151,13 @@ class Workers:
         """Free the worker after the time that stopping takes (R29, R30)."""
 
         def stopped(_: object) -> None:
-            self._stopping.discard(event)
+            del self._stopping[event]
             self._ledger.freed(job.key, job.plan)
             self._pool.release()
 
         at = self._env.now + self._stop_ns
         event = At(self._env, at, rank(Tie.COMPLETION, job.plan.index), stopped)
-        self._stopping.add(event)
+        self._stopping[event] = job
 
     def _begin(self, job: Job) -> None:
         self._ledger.started(job.key, job.plan)
@@ -195,32 +196,39 @@ class Desk:
     def __init__(self, env: RankedEnvironment, pool: Pool) -> None:
         self._env = env
         self._pool = pool
-        self._events: set[At] = set()
+        self._drops: dict[int, Begin] = {}  # what to do when a request is dropped, in order
+        self._events: dict[int, At] = {}  # ends of those that are being answered
         self._asked = 0
 
     @property
     def busy(self) -> int:
-        """Requests that are being answered."""
-        return len(self._events)
+        """Requests that wait or are being answered."""
+        return len(self._drops)
 
-    def take(self, cost_ns: int, tie: int, act: Begin) -> None:
+    def take(self, cost_ns: int, tie: int, act: Begin, drop: Begin) -> None:
         """Act after a server has spent *cost_ns* on it; *tie* is the rank of its end."""
+        self._asked += 1
+        number = self._asked
+        self._drops[number] = drop
 
         def begin() -> None:
-            event = At(self._env, self._env.now + cost_ns, tie, lambda _: self._end(event, act))
-            self._events.add(event)
+            at = self._env.now + cost_ns
+            self._events[number] = At(self._env, at, tie, lambda _: self._end(number, act))
 
-        self._asked += 1
-        self._pool.acquire(("request", self._asked), begin)
+        self._pool.acquire(("request", number), begin)
 
-    def _end(self, event: At, act: Begin) -> None:
-        self._events.discard(event)
+    def _end(self, number: int, act: Begin) -> None:
+        del self._events[number], self._drops[number]
         act()
         self._pool.release()
 
     def stop_all(self) -> None:
-        """Drop every request, as a restart does; whose servers they had is free."""
-        for event in self._events:
+        """Drop every request, as a restart does; who sent it is told."""
+        drops = list(self._drops.values())
+        for event in self._events.values():
             self._env.cancel(event)
         self._events.clear()
+        self._drops.clear()
         self._pool.reset()
+        for drop in drops:
+            drop()

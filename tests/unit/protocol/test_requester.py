@@ -214,10 +214,19 @@ def test_an_answer_after_its_time_out_still_counts_when_it_is_terminal() -> None
     requester.on_created(0)
     requester.on_time(5 * S)
     requester.on_time(7 * S)
-    assert requester.on_reply(view(Status.WORKING), 8 * S) == []
-    assert requester.next_deadline == (12 * S, Tie.POLL_DUE)
     (request,) = requester.on_reply(view(Status.COMPLETED), 9 * S)
     assert isinstance(request, GetResult)
+
+
+def test_a_copy_of_an_answer_is_nothing() -> None:
+    requester, log = new_requester()
+    requester.start(0)
+    requester.on_created(0)
+    requester.on_time(5 * S)
+    assert requester.on_reply(view(Status.WORKING), 6 * S) == []
+    assert requester.on_reply(view(Status.WORKING), 8 * S) == []
+    assert requester.next_deadline == (11 * S, Tie.POLL_DUE)
+    assert len(log.of(Kind.ANSWERED)) == 1
 
 
 def test_four_broken_exchanges_in_a_row_are_borne_and_the_fifth_is_not() -> None:
