@@ -6,38 +6,70 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tasksim.protocol.lifecycle import StartWork
-from tasksim.protocol.messages import Create, Get, GetResult
+from tasksim.protocol.lifecycle import ResumeWork, Send, StartWork, StopWork
+from tasksim.protocol.messages import (
+    Cancel,
+    Create,
+    Delete,
+    Get,
+    GetResult,
+    InputAnswer,
+    List,
+    TaskPage,
+)
 from tasksim.protocol.occurrences import Reason
 from tasksim.protocol.receiver import Receiver
 from tasksim.protocol.rules import ReceiverRules
-from tasksim.protocol.states import Status
+from tasksim.protocol.states import TERMINAL, Status
 
 KEEP_NS = 5
+SWEEP_NS = 3
+OPEN_MAX = 3
 IDS = st.sampled_from(["a", "b", "c"])
 SESSIONS = st.sampled_from(["x", "y"])
+Key = tuple[str, str]
+
+
+class Modelled:
+    """What the model knows of a task."""
+
+    def __init__(self, request_id: int) -> None:
+        self.request_id = request_id
+        self.status = Status.SUBMITTED
+        self.ended_at: int | None = None
+        self.pending: set[str] = set()
+        self.asked = 0
 
 
 class ReceiverMachine(RuleBasedStateMachine):
-    """The model: a dict from key to (status, terminal instant); expired ids are remembered."""
+    """The model: a dict from key to what a task should be; forgotten ids are remembered."""
 
     def __init__(self) -> None:
         super().__init__()
         self.now = 0
         self.rows: list[tuple[int, ...]] = []
-        self.model: dict[tuple[str, str], tuple[Status, int | None]] = {}
-        self.expired: set[tuple[str, str]] = set()
+        self.model: dict[Key, Modelled] = {}
+        self.buried: dict[Key, Reason] = {}
+        self.requests = 0
 
     @initialize()
     def start(self) -> None:
-        rules = ReceiverRules(keep_alive_default_ns=KEEP_NS)
+        rules = ReceiverRules(
+            keep_alive_default_ns=KEEP_NS, sweep_ns=SWEEP_NS, open_per_requester=OPEN_MAX,
+            page_size=2,
+        )  # fmt: skip
         self.receiver = Receiver(rules, lambda *row: self.rows.append(row))
 
-    def alive(self, key: tuple[str, str]) -> Status | None:
-        if key not in self.model:
+    def alive(self, key: Key) -> Modelled | None:
+        task = self.model.get(key)
+        if task is None or (task.ended_at is not None and self.now >= task.ended_at + KEEP_NS):
             return None
-        status, ended_at = self.model[key]
-        return None if ended_at is not None and self.now >= ended_at + KEEP_NS else status
+        return task
+
+    def end(self, key: Key, status: Status) -> None:
+        self.model[key].status = status
+        self.model[key].ended_at = self.now
+        self.model[key].pending.clear()
 
     def reply(self, session: str, message: Any) -> Any:
         (output,) = self.receiver.receive(session, message, self.now)
@@ -45,30 +77,93 @@ class ReceiverMachine(RuleBasedStateMachine):
 
     @rule(session=SESSIONS, task_id=IDS)
     def create(self, session: str, task_id: str) -> None:
-        outputs = self.receiver.receive(session, Create(request_id=1, task_id=task_id), self.now)
+        self.requests += 1
+        create = Create(request_id=self.requests, task_id=task_id)
+        outputs = self.receiver.receive(session, create, self.now)
         is_admitted = any(isinstance(output, StartWork) for output in outputs)
         key = (session, task_id)
-        assert is_admitted == (key not in self.model and key not in self.expired)
+        own = [t for (who, _), t in self.model.items() if who == session and t.ended_at is None]
+        is_free = key not in self.model and key not in self.buried
+        assert is_admitted == (is_free and len(own) < OPEN_MAX)
         if is_admitted:
-            self.model[key] = (Status.SUBMITTED, None)
+            self.model[key] = Modelled(self.requests)
 
     @rule(session=SESSIONS, task_id=IDS)
     def begin(self, session: str, task_id: str) -> None:
         key = (session, task_id)
-        if self.alive(key) is Status.SUBMITTED:
+        task = self.model.get(key)
+        if task is not None and task.status is Status.SUBMITTED:
             self.receiver.work_started(key, self.now)
-            self.model[key] = (Status.WORKING, None)
+            task.status = Status.WORKING
 
-    @rule(session=SESSIONS, task_id=IDS, fails=st.booleans())
-    def end(self, session: str, task_id: str, fails: bool) -> None:
+    @rule(session=SESSIONS, task_id=IDS, how=st.sampled_from(["fails", "succeeds", "vanishes"]))
+    def work_ends(self, session: str, task_id: str, how: str) -> None:
         key = (session, task_id)
-        if self.alive(key) not in {Status.SUBMITTED, Status.WORKING}:
+        task = self.model.get(key)
+        if task is None or task.status not in {Status.SUBMITTED, Status.WORKING}:
             return
-        if fails:
+        if how == "fails":
             self.receiver.work_failed(key, "broken", self.now)
-        else:
+            self.end(key, Status.FAILED)
+        elif how == "succeeds":
             self.receiver.work_succeeded(key, {"content": []}, self.now)
-        self.model[key] = (Status.FAILED if fails else Status.COMPLETED, self.now)
+            self.end(key, Status.COMPLETED)
+        else:
+            self.receiver.work_lost(key, self.now)
+            self.end(key, Status.UNKNOWN)
+
+    @rule(session=SESSIONS, task_id=IDS, count=st.integers(1, 2))
+    def asks(self, session: str, task_id: str, count: int) -> None:
+        key = (session, task_id)
+        task = self.model.get(key)
+        if task is None or task.status is not Status.WORKING:
+            return
+        sent = self.receiver.work_needs_input(key, self.now, ({},) * count)
+        asked = {out.message.request_id for out in sent if isinstance(out, Send)}
+        assert len(asked) == count
+        task.pending = {str(request) for request in asked}
+        task.asked += count
+        task.status = Status.INPUT_REQUIRED
+
+    @rule(session=SESSIONS, task_id=IDS, place=st.integers(0, 3))
+    def answers(self, session: str, task_id: str, place: int) -> None:
+        key = (session, task_id)
+        task = self.model.get(key)
+        request_id = f"{task_id}#{place}"
+        answer = InputAnswer(request_id=request_id, task_id=task_id)
+        outputs = self.receiver.receive(session, answer, self.now)
+        if task is None or request_id not in task.pending:
+            assert outputs == []
+            return
+        task.pending.discard(request_id)
+        assert outputs == ([] if task.pending else [ResumeWork(key)])
+        if not task.pending:
+            task.status = Status.WORKING
+
+    @rule(session=SESSIONS, task_id=IDS)
+    def cancel(self, session: str, task_id: str) -> None:
+        key = (session, task_id)
+        task = self.model.get(key)
+        request_id = -1 if task is None else task.request_id
+        cancel = Cancel(request_id=request_id, task_id=task_id)
+        outputs = self.receiver.receive(session, cancel, self.now)
+        if task is None or task.status in TERMINAL:
+            assert outputs == []
+            return
+        assert outputs == [StopWork(key)]
+        self.end(key, Status.CANCELLED)
+
+    @rule(session=SESSIONS, task_id=IDS)
+    def delete(self, session: str, task_id: str) -> None:
+        key = (session, task_id)
+        task = self.alive(key)
+        outputs = self.receiver.receive(session, Delete(request_id=0, task_id=task_id), self.now)
+        assert len(outputs) == 1
+        is_refused = hasattr(outputs[0].message, "code")  # type: ignore[union-attr]
+        assert is_refused == (task is None or task.status not in TERMINAL)
+        if not is_refused:
+            del self.model[key]
+            self.buried[key] = Reason.NOT_FOUND
 
     @rule(by=st.integers(0, 4))
     def pass_time(self, by: int) -> None:
@@ -81,37 +176,58 @@ class ReceiverMachine(RuleBasedStateMachine):
         for key in [key for key in self.model if self.receiver.status_of(key) is None]:
             assert self.alive(key) is None
             del self.model[key]
-            self.expired.add(key)
+            self.buried[key] = Reason.EXPIRED
 
     @rule(session=SESSIONS, task_id=IDS)
     def get(self, session: str, task_id: str) -> None:
         key = (session, task_id)
-        reply = self.reply(session, Get(request_id=1, task_id=task_id))
-        status = self.alive(key)
-        if status is None:
-            was_there = key in self.model or key in self.expired
-            assert reply.reason is (Reason.EXPIRED if was_there else Reason.NOT_FOUND)
+        reply = self.reply(session, Get(request_id=0, task_id=task_id))
+        task = self.alive(key)
+        if task is None:
+            was_there = Reason.EXPIRED if key in self.model else Reason.NOT_FOUND
+            assert reply.reason is self.buried.get(key, was_there)
         else:
-            assert reply.status is status
+            assert reply.status is task.status
 
     @rule(session=SESSIONS, task_id=IDS)
     def result(self, session: str, task_id: str) -> None:
-        reply = self.reply(session, GetResult(request_id=1, task_id=task_id))
-        is_given = hasattr(reply, "payload")
-        assert is_given == (self.alive((session, task_id)) is Status.COMPLETED)
+        reply = self.reply(session, GetResult(request_id=0, task_id=task_id))
+        task = self.alive((session, task_id))
+        assert hasattr(reply, "payload") == (task is not None and task.status is Status.COMPLETED)
+
+    @rule(session=SESSIONS)
+    def list_all(self, session: str) -> None:
+        """R40: what a get would find, each once, in pages."""
+        seen: list[str] = []
+        cursor = None
+        while True:
+            page = self.reply(session, List(request_id=0, cursor=cursor))
+            assert isinstance(page, TaskPage)
+            seen += [view.task_id for view in page.tasks]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        assert seen == [
+            task_id
+            for (who, task_id), task in sorted(
+                self.model.items(), key=lambda item: item[1].request_id
+            )
+            if who == session and self.alive((who, task_id)) is task
+        ]
 
     @invariant()
     def deadlines_follow_the_terminal_tasks(self) -> None:
-        ends = [ended for _, ended in self.model.values() if ended is not None]
+        ends = [task.ended_at for task in self.model.values() if task.ended_at is not None]
+        swept = [-(-(ended + KEEP_NS) // SWEEP_NS) * SWEEP_NS for ended in ends]
         deadline = self.receiver.next_deadline
-        assert (None if deadline is None else deadline[0]) == (
-            min(ends) + KEEP_NS if ends else None
-        )
+        assert (None if deadline is None else deadline[0]) == (min(swept) if swept else None)
 
     @invariant()
     def the_tables_have_one_row_a_task(self) -> None:
         assert self.receiver.resident_tasks == len(self.model)
+        if not self.model:
+            assert set(self.receiver.sizes(self.now).values()) == {0}
 
 
 TestReceiverMachine = ReceiverMachine.TestCase
-TestReceiverMachine.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestReceiverMachine.settings = settings(max_examples=200, stateful_step_count=60, deadline=None)
