@@ -159,6 +159,8 @@ def faults(draw: Any) -> dict[str, Any]:
         "reply_lost_share": draw(SHARES),
         "original_lost_share": draw(SHARES),
         "input_lost_share": draw(SHARES),
+        "request_lost": draw(st.sampled_from([{}, {"get": 0.0, "cancel": 1.0}])),
+        "reply_lost": draw(st.sampled_from([{}, {"result": 0.5, "get": 0.0}])),
         "request_duplicated_share": draw(SHARES),
         "reply_duplicated_share": draw(SHARES),
         "restarts": draw(st.sampled_from([[], [restart], [restart, {**restart, "at_s": 20.0}]])),

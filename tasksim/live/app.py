@@ -103,7 +103,7 @@ class Endpoint:
 
     def __init__(self, service: TaskService) -> None:
         self._service = service
-        self._codec = Codec()
+        self._codec = Codec(strict=service.strict)
         self._sessions: dict[str, None] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

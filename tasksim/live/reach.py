@@ -5,6 +5,7 @@ silently.
 """
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 from tasksim.scenario.model import Closed, Population, Scenario, WorkClass
 from tasksim.scenario.problems import InputError
@@ -86,6 +87,10 @@ def _of_faults(scenario: Scenario) -> Iterator[str]:
         "reply_duplicated_share",
     ):
         if getattr(faults, name) > 0:
+            yield f"faults.{name}"
+    for name in ("request_lost", "reply_lost"):
+        shares = getattr(faults, name)
+        if any(getattr(shares, field.name) for field in fields(shares)):
             yield f"faults.{name}"
     if faults.restarts:
         yield "faults.restarts"

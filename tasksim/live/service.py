@@ -147,6 +147,11 @@ class TaskService:
         return not order.fails
 
     @property
+    def strict(self) -> bool:
+        """Whether related-task metadata stands only where the SEP's examples have it (C6)."""
+        return self._workload.scenario.receiver.related_task == "examples"
+
+    @property
     def told(self) -> tuple[str, ...]:
         """What it says of its limits."""
         return told(self._rules)

@@ -12,7 +12,7 @@ from tasksim.protocol.occurrences import Operation
 from tasksim.scenario import draws
 from tasksim.scenario.distributions import Law
 from tasksim.scenario.draws import Stream, draw_u64
-from tasksim.scenario.model import Scenario
+from tasksim.scenario.model import MessageShares, Scenario
 from tasksim.scenario.quantiles import LawTables
 from tasksim.scenario.variates import variate_ns
 
@@ -53,18 +53,19 @@ class MessageFates:
         self._values = tables.values
         threshold = draws.threshold_from_share
         self._created_lost = threshold(faults.created_lost_share)
-        self._request_lost = threshold(faults.request_lost_share)
+        self._request_lost = _by_operation(faults.request_lost, faults.request_lost_share)
         self._reply_lost = {
             Operation.CREATED: (self._created_lost, Stream.CREATED_LOST),
             Operation.ORIGINAL: (threshold(faults.original_lost_share), Stream.ORIGINAL_LOST),
             Operation.INPUT: (threshold(faults.input_lost_share), Stream.INPUT_LOST),
         }
-        self._other_reply_lost = (threshold(faults.reply_lost_share), Stream.REPLY_LOST)
+        for operation, lost in _by_operation(faults.reply_lost, faults.reply_lost_share).items():
+            self._reply_lost.setdefault(operation, (lost, Stream.REPLY_LOST))
         self._request_twice = threshold(faults.request_duplicated_share)
         self._reply_twice = threshold(faults.reply_duplicated_share)
-        self.loses_requests: Final = self._request_lost > 0
+        self.loses_requests: Final = any(self._request_lost.values())
         self.doubles_requests: Final = self._request_twice > 0
-        self.loses_replies: Final = self._other_reply_lost[0] > 0
+        self.loses_replies: Final = any(lost for lost, _ in self._reply_lost.values())
         self.doubles_replies: Final = self._reply_twice > 0
 
     def request_leg_ns(
@@ -84,11 +85,11 @@ class MessageFates:
     def is_request_lost(self, key: int, operation: Operation, ordinal: int) -> bool:
         """Whether a request does not reach the receiver."""
         place = operation << OPERATION_BIT | ordinal
-        return draw_u64(key, Stream.REQUEST_LOST, place) < self._request_lost
+        return draw_u64(key, Stream.REQUEST_LOST, place) < self._request_lost[operation]
 
     def is_reply_lost(self, key: int, operation: Operation, ordinal: int) -> bool:
         """Whether what the receiver sends is lost; notifications have shares of their own."""
-        threshold, stream = self._reply_lost.get(operation, self._other_reply_lost)
+        threshold, stream = self._reply_lost[operation]
         if stream is Stream.REPLY_LOST:
             ordinal |= operation << OPERATION_BIT
         return draw_u64(key, stream, ordinal) < threshold
@@ -113,6 +114,15 @@ class MessageFates:
         if copy:
             ordinal |= SECOND_COPY
         return max(variate_ns(self._values, law, draw_u64(key, stream, ordinal)), 1)
+
+
+def _by_operation(shares: MessageShares, common: float) -> dict[Operation, int]:
+    """Thresholds of loss by operation: its own share, else the common one."""
+    found = {}
+    for operation in REQUEST_LEG:
+        share = getattr(shares, operation.name.lower())
+        found[operation] = draws.threshold_from_share(common if share is None else share)
+    return found
 
 
 def _add(tables: LawTables, law: Law | None) -> int:

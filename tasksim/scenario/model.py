@@ -311,6 +311,7 @@ class ReceiverSettings:
     tombstones: Annotated[int, Ge(0)] = 10_000
     delete: Literal["terminal", "always", "never", "unsupported"] = "terminal"
     original_after_cancel: Literal["none", "error"] = "none"
+    related_task: Literal["everywhere", "examples"] = "everywhere"  # on the wire
     page_size: Count = 50
     watch: WatchSettings | None = None
 
@@ -340,6 +341,19 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MessageShares:
+    """A share for each kind of message, in place of the share for all of them."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    create: Share | None = None
+    get: Share | None = None
+    result: Share | None = None
+    delete: Share | None = None
+    cancel: Share | None = None
+    input: Share | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
     """What goes wrong, as shares of the messages of a kind, and when the receiver restarts.
 
@@ -352,6 +366,8 @@ class Faults:
     reply_lost_share: Share = 0.0
     original_lost_share: Share = 0.0
     input_lost_share: Share = 0.0  # of the receiver's requests for input
+    request_lost: MessageShares = field(default_factory=MessageShares)
+    reply_lost: MessageShares = field(default_factory=MessageShares)
     request_duplicated_share: Share = 0.0
     reply_duplicated_share: Share = 0.0
     restarts: tuple[Restart, ...] = ()

@@ -461,3 +461,12 @@ def test_a_method_that_cannot_be_a_task_is_run_as_it_is() -> None:
             assert found.json()["error"]["code"] == -32602
 
     run(test)
+
+
+def test_related_metadata_may_stand_only_where_the_examples_have_it() -> None:
+    async def test(client: httpx.AsyncClient, _: TaskService) -> None:
+        async with session(client) as headers:
+            answer = await client.post("/mcp", json=about("tasks/get"), headers=headers)
+        assert "data" not in answer.json()["error"]
+
+    run(test, "receiver.related_task=examples")

@@ -341,3 +341,17 @@ def test_a_key_of_a_trace_that_would_do_nothing_is_refused(tmp_path: Any, key: s
     """
     with pytest.raises(ScenarioError, match=key.split(maxsplit=1)[0]):
         parse(scenario, "f", folder=tmp_path)
+
+
+def test_one_kind_of_message_can_be_lost_and_others_not() -> None:
+    found = run(
+        tasks=50,
+        requesters="polling = { kind = 'fixed', interval_s = 1 }\nattempts = 100\n"
+        "request_timeout_s = 2",
+        faults="request_lost_share = 0.5\nrequest_lost = { create = 0.0, result = 0.0 }\n"
+        "reply_lost = { result = 1.0 }",
+    )
+    assert count(found, Kind.LOST, Operation.CREATE) == 0
+    assert count(found, Kind.LOST, Operation.GET) > 50
+    assert count(found, Kind.RECEIVED, Operation.RESULT) == 50 * 100
+    assert (found.tasks.outcome == Reason.GAVE_UP).all()

@@ -106,8 +106,8 @@ keep_alive = { max_s = inf }
         (
             "f.toml:25: receiver.quota: is not a key here; there are concurrency, delete, dialect, "
             "duplicate_ids, forgotten_ids, handling, input_timeout_s, isolation, keep_alive, "
-            "original_after_cancel, page_size, poll_frequency, queue, rate_limits, stop_s, "
-            "task_methods, tasks, tombstones, watch, workers"
+            "original_after_cancel, page_size, poll_frequency, queue, rate_limits, related_task, "
+            "stop_s, task_methods, tasks, tombstones, watch, workers"
         ),
         "f.toml:26: receiver.workers: must be a whole number, not 2.5",
         "f.toml:27: receiver.keep_alive.max_s: must be a finite number, not inf",
