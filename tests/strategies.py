@@ -118,7 +118,13 @@ def receivers(draw: Any) -> dict[str, Any]:
         "tasks": draw(st.sampled_from([True, True, True, False])),
         "task_methods": draw(maybe(st.just(["tools/call"]))),
         "poll_frequency": draw(
-            maybe(QUARTERS.map(lambda interval: {"kind": "fixed", "interval_s": interval}))
+            maybe(
+                st.one_of(
+                    QUARTERS.map(lambda interval: {"kind": "fixed", "interval_s": interval}),
+                    st.just({"kind": "load-dependent", "polls_per_s": 2.0, "min_s": 0.5}),
+                    st.just({"kind": "age-dependent", "delay_cost_per_s": 0.5, "min_s": 0.25}),
+                )
+            )
         ),
         "keep_alive": {
             "default_s": draw(QUARTERS),
@@ -131,7 +137,23 @@ def receivers(draw: Any) -> dict[str, Any]:
         },
         "rate_limits": {
             "create": draw(maybe(st.just({**bucket(2.0), "scope": "requester"}))),
-            "get": draw(maybe(st.just(bucket(4.0)))),
+            "get": draw(
+                maybe(
+                    st.sampled_from(
+                        [
+                            bucket(4.0),
+                            {"kind": "gcra", "rate": 4.0, "tolerance_s": 0.5},
+                            {"kind": "fixed-window", "window_s": 2.0, "limit": 6},
+                            {
+                                "kind": "sliding-log",
+                                "window_s": 2.0,
+                                "limit": 6,
+                                "scope": "requester",
+                            },
+                        ]
+                    )
+                )
+            ),
             "result": draw(maybe(st.just(bucket(1.0)))),
             "cancel": draw(maybe(st.just(bucket(0.5)))),
         },

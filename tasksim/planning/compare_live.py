@@ -25,6 +25,7 @@ from tasksim.live.launch import Drive, both_sides, run_load, running_receiver, s
 from tasksim.metrics.estimators import Estimate, batch_mean, quantile
 from tasksim.scenario.distributions import Constant
 from tasksim.scenario.model import FixedPolling, HintPolling, Network, Population, Scenario
+from tasksim.scenario.receiving import shortest_advice_s
 from tasksim.scenario.workload import Workload
 from tasksim.units import NS_PER_MS, NS_PER_S, ns_from_s, s_from_ns
 
@@ -168,11 +169,11 @@ def shortest_interval_ns(scenario: Scenario) -> int:
 
 
 def _interval_s(scenario: Scenario, population: Population) -> float:
-    polling, advice = population.polling, scenario.receiver.poll_frequency
+    polling = population.polling
     if isinstance(polling, FixedPolling):
         return polling.interval_s
     if isinstance(polling, HintPolling):
-        return polling.default_s if advice is None else advice.interval_s
+        return shortest_advice_s(scenario.receiver) or polling.default_s
     return polling.base_s
 
 

@@ -7,7 +7,7 @@ Rule 2: what is kept of a requester is dropped when it says no more than its abs
 from collections import OrderedDict
 
 from tasksim.policies import UNLIMITED
-from tasksim.policies.limiters import TAKEN, Limit
+from tasksim.policies.limiters import FRESH, TAKEN, Limit, State
 from tasksim.protocol.errors import RateLimitedError, TooManyTasksError
 from tasksim.protocol.occurrences import Operation, Reason
 from tasksim.protocol.rules import ReceiverRules, Watch
@@ -18,23 +18,23 @@ class Meter:
 
     def __init__(self, limit: Limit) -> None:
         self._limit = limit
-        self._states: OrderedDict[str, int] = OrderedDict()  # the least lately used first
+        self._states: OrderedDict[str, State] = OrderedDict()  # the least lately used first
 
     def require(self, requester: str, now: int) -> None:
         """Let a request pass, or raise RateLimitedError."""
         who = requester if self._limit.per_requester else ""
-        state, wait_ns = self._limit.take(self._limit.params, self._states.get(who, 0), now)
+        state, wait_ns = self._limit.take(self._limit.params, self._states.get(who, FRESH), now)
         if wait_ns != TAKEN:
             raise RateLimitedError(wait_ns)
         self._states[who] = state
         if len(self._states) > 1:
             self._states.move_to_end(who)
-            while next(iter(self._states.values())) <= now:  # a full bucket is as good as none
+            while next(iter(self._states.values()))[0] <= now:  # says nothing any more
                 self._states.popitem(last=False)
 
     def left(self, now: int) -> int:
         """How many requesters' states say something."""
-        return sum(state > now for state in self._states.values())
+        return sum(state[0] > now for state in self._states.values())
 
 
 class Gate:
@@ -45,6 +45,11 @@ class Gate:
         self._meters = {operation: Meter(limit) for operation, limit in rules.limits.items()}
         self._open: dict[str, int] = {}  # tasks that have not ended, by requester
         self._open_total = 0
+
+    @property
+    def open_total(self) -> int:
+        """Tasks that have not ended."""
+        return self._open_total
 
     @property
     def limits(self) -> bool:

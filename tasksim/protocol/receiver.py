@@ -168,6 +168,7 @@ class Receiver(Lifecycle):
                 asked_ns, self._rules.keep_alive_default_ns, self._rules.keep_alive_max_ns
             ),
             call=message.call,
+            created_at=now,
         )
         self._records.add(record)
         self._gate.opened(caller.requester)
@@ -187,7 +188,15 @@ class Receiver(Lifecycle):
         self._observe(now, Kind.RECEIVED, record.number, Operation.GET, ordinal, record.status)
         if self._sentry is not None:
             self._watch_poll(record, caller.requester, now)
+        self._advise(record, now)
         return self._view(record, message.request_id, message.attempt)
+
+    def _advise(self, record: TaskRecord, now: int) -> None:
+        """Work out what the task's requester is told to wait (R21)."""
+        advice = self._rules.advice
+        if advice is not None:
+            age_ns = now - record.created_at
+            record.advised_ns = advice.interval_ns(advice.params, age_ns, self._gate.open_total)
 
     def _view(self, record: TaskRecord, request_id: RequestId, attempt: int) -> TaskView:
         return TaskView(
@@ -195,7 +204,7 @@ class Receiver(Lifecycle):
             task_id=record.key[1],
             status=record.status,
             keep_alive_ns=None if record.keep_alive_ns == UNLIMITED else record.keep_alive_ns,
-            poll_interval_ns=self._rules.poll_interval_ns,
+            poll_interval_ns=record.advised_ns,
             error=record.error,
             attempt=attempt,
         )
@@ -209,6 +218,8 @@ class Receiver(Lifecycle):
             if record.sequence > after and not record.is_over(now)
         ]
         page = found[: self._rules.page_size]
+        for record in page:
+            self._advise(record, now)
         self._observe(
             now, Kind.RECEIVED, NONE, Operation.LIST, message.attempt, NONE, NONE, len(page)
         )  # fmt: skip
@@ -344,7 +355,7 @@ class Receiver(Lifecycle):
 
     def _watch_poll(self, record: TaskRecord, requester: str, now: int) -> None:
         """Take note of a get that comes sooner than was advertised (R54c)."""
-        interval_ns, polled_at = self._rules.poll_interval_ns, record.polled_at
+        interval_ns, polled_at = record.advised_ns, record.polled_at
         record.polled_at = now
         if interval_ns is not None and polled_at is not None and now - polled_at < interval_ns:
             self._suspect(requester, Reason.EARLY_POLLS, Operation.GET, record.number, now)

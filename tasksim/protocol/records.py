@@ -21,8 +21,10 @@ class TaskRecord:
     """What a receiver remembers of a task."""
 
     __slots__ = (
+        "advised_ns",
         "asked",
         "call",
+        "created_at",
         "deadline",
         "error",
         "expires_at",
@@ -41,7 +43,7 @@ class TaskRecord:
         "status",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a record is made of
         self,
         *,
         key: Key,
@@ -52,6 +54,7 @@ class TaskRecord:
         request_id: RequestId,
         keep_alive_ns: int,
         call: Call,
+        created_at: int,
     ) -> None:
         self.key: Final = key
         self.session: Final = session  # that it was created in
@@ -61,6 +64,8 @@ class TaskRecord:
         self.request_id: Final = request_id
         self.keep_alive_ns: Final = keep_alive_ns  # UNLIMITED or a duration
         self.call: Final = call
+        self.created_at: Final = created_at
+        self.advised_ns: int | None = None  # interval that its requester was told last
         self.status = Status.SUBMITTED  # R09
         self.deadline: int | None = None  # the one that it has in the queue
         self.expires_at: int | None = None

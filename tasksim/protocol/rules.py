@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import Final
 
 from tasksim.policies import ABSENT, UNLIMITED
+from tasksim.policies.advice import Advice
 from tasksim.policies.limiters import Limit
 from tasksim.policies.polling import Polling
 from tasksim.protocol.occurrences import Operation
@@ -43,7 +44,7 @@ class ReceiverRules:
     keep_alive_max_ns: int = UNLIMITED
     sweep_ns: int = 0  # ended tasks are forgotten at multiples of it; 0: at once
     keeps_unknown: bool = False  # C3: by the letter, an unknown task never expires
-    poll_interval_ns: int | None = None  # None: no pollFrequency is advertised (R21)
+    advice: Advice | None = None  # None: no pollFrequency is advertised (R21)
     tombstones: int = 10_000  # forgotten ids remembered, the oldest dropped first
     reuses_forgotten: bool = False  # C2: whether an id may come back while its tombstone lives
     reuses_live: bool = False  # C2: a duplicate is taken as a repetition, not as an error (R08)

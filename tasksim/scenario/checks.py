@@ -36,6 +36,7 @@ from tasksim.scenario.objectives import METRICS
 from tasksim.scenario.places import Path
 from tasksim.scenario.problems import suggestion
 from tasksim.scenario.quantiles import LawTables
+from tasksim.scenario.receiving import AgeAdvice, FixedWindow, LoadAdvice, SlidingLog, TokenBucket
 from tasksim.scenario.traces import TraceError, is_swf, read_trace
 from tasksim.scenario.variates import LONGEST_NS
 from tasksim.units import NS_PER_S
@@ -236,9 +237,24 @@ def limits_are_within_reach(scenario: Scenario) -> Iterator[Problem]:
     limits = scenario.receiver.rate_limits
     for name in ("create", "get", "result", "list", "delete", "cancel", "input"):
         limit = getattr(limits, name)
-        if limit is not None and limit.burst / limit.rate > LONGEST_NS / NS_PER_S:
+        if isinstance(limit, FixedWindow | SlidingLog | None):
+            continue
+        burst = limit.burst if isinstance(limit, TokenBucket) else 1
+        if burst / limit.rate > LONGEST_NS / NS_PER_S:
             path = ("receiver", "rate_limits", name, "rate")
             yield path, f"is so low that the bucket fills in more than 18 years: {limit.rate:g}"
+
+
+def advice_has_what_it_needs(scenario: Scenario) -> Iterator[Problem]:
+    """Intervals have an order; hazards need laws."""
+    settings = scenario.receiver.poll_frequency
+    path = ("receiver", "poll_frequency")
+    if isinstance(settings, LoadAdvice | AgeAdvice) and settings.max_s < settings.min_s:
+        yield (*path, "max_s"), f"must be >= min_s ({settings.min_s:g}), not {settings.max_s:g}"
+    if isinstance(settings, AgeAdvice) and any(work.duration is None for work in scenario.work):
+        yield path, "needs a law of the work's duration: a trace's durations have no hazard"
+    if isinstance(settings, LoadAdvice) and 1.0 / settings.polls_per_s > LONGEST_NS / NS_PER_S:
+        yield (*path, "polls_per_s"), "is so low that an interval would pass 18 years"
 
 
 def restarts_follow_each_other(scenario: Scenario) -> Iterator[Problem]:
@@ -288,6 +304,7 @@ CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (trace_is_usable, frozenset({"arrivals", "work"})),
     (closed_users_have_populations, frozenset({"arrivals", "requesters"})),
     (limits_are_within_reach, frozenset({"receiver"})),
+    (advice_has_what_it_needs, frozenset({"receiver", "work", "arrivals"})),
     (restarts_follow_each_other, frozenset({"faults"})),
     (times_are_within_reach, SECTIONS),
     (handling_is_done_by_someone, frozenset({"receiver"})),

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from tasksim.scenario.arrivals import USER_BITS
 from tasksim.scenario.model import BackoffPolling, Closed, FixedPolling, HintPolling, Scenario
 from tasksim.scenario.problems import InputError
+from tasksim.scenario.receiving import shortest_advice_s
 from tasksim.scenario.workload import Workload, mean_rate
 from tasksim.units import NS_PER_S
 
@@ -125,8 +126,7 @@ def _polls(
         return stay_s / polling.interval_s + 1
     if isinstance(polling, BackoffPolling):
         return _backoff_polls(polling, stay_s)
-    advice = scenario.receiver.poll_frequency
-    interval_s = polling.default_s if advice is None else advice.interval_s
+    interval_s = shortest_advice_s(scenario.receiver) or polling.default_s
     return stay_s / interval_s + 1
 
 

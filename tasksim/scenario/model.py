@@ -14,13 +14,10 @@ from annotated_types import Ge, Gt, Le, Len, Lt
 from pydantic import Discriminator
 
 from tasksim.scenario.distributions import FORBID, Law
+from tasksim.scenario.kinds import Count, Name, NotNegative, Positive, Share
 from tasksim.scenario.objectives import Objective
+from tasksim.scenario.receiving import ReceiverSettings
 
-Positive = Annotated[float, Gt(0)]
-NotNegative = Annotated[float, Ge(0)]
-Share = Annotated[float, Ge(0), Le(1)]
-Count = Annotated[int, Ge(1)]
-Name = Annotated[str, Len(1, 100)]
 First = Literal["after-interval", "at-once", "random-phase"]
 
 SEED_END: Final = 1 << 63
@@ -206,114 +203,6 @@ class WorkClass:
     unknown_share: Share = 0.0  # of the work that is lost without a known cause
     input_required: InputRequired | None = None
     sensitive: bool = False  # its requesters delete a task as soon as all is known
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixedAdvice:
-    """The receiver advertises one interval, always."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["fixed"] = "fixed"
-    interval_s: Positive
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeepAlive:
-    """Retention: what is granted without asking, and the most that is granted."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    default_s: NotNegative = 300.0
-    max_s: NotNegative | None = None
-    sweep_s: NotNegative = 0.0  # ended tasks are forgotten at multiples of it
-    unknown: Literal["expires", "kept"] = "expires"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Concurrency:
-    """Tasks that may be open at once, and what a requester over that is told to wait."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    per_requester: Count | None = None
-    total: Count | None = None
-    retry_after_s: NotNegative = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenBucket:
-    """At most *rate* requests a second, *burst* of them at once."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["token-bucket"] = "token-bucket"
-    rate: Positive
-    burst: Count = 1
-    scope: Literal["total", "requester"] = "total"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateLimits:
-    """Limits of requests by operation."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    create: TokenBucket | None = None
-    get: TokenBucket | None = None
-    result: TokenBucket | None = None
-    list: TokenBucket | None = None
-    delete: TokenBucket | None = None
-    cancel: TokenBucket | None = None
-    input: TokenBucket | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handling:
-    """What answering costs the receiver: time of one of *servers*, or of one of its workers."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    servers: Count = 1
-    shares_workers: bool = False
-    create_s: NotNegative = 0.0
-    get_s: NotNegative = 0.0
-    result_s: NotNegative = 0.0
-    delete_s: NotNegative = 0.0
-    cancel_s: NotNegative = 0.0
-    input_s: NotNegative = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchSettings:
-    """When a requester becomes suspect: so many strange requests within a window."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    window_s: Positive = 60.0
-    failed_lookups: Count = 20
-    early_polls: Count = 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceiverSettings:
-    """The receiver. Without *workers* it has as many as it needs."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    dialect: Literal["sep-1686"] = "sep-1686"
-    workers: Count | None = None
-    queue: Literal["unbounded"] = "unbounded"
-    handling: Handling | None = None
-    stop_s: NotNegative = 0.0  # how long a worker takes to stop after a cancel
-    isolation: Literal["session", "principal", "none"] = "session"
-    tasks: bool = True  # whether it supports tasks, and says so
-    task_methods: Annotated[tuple[Name, ...], Len(1)] | None = None  # absent: all
-    poll_frequency: FixedAdvice | None = None
-    keep_alive: KeepAlive = field(default_factory=KeepAlive)
-    concurrency: Concurrency = field(default_factory=Concurrency)
-    rate_limits: RateLimits = field(default_factory=RateLimits)
-    input_timeout_s: Positive = 3600.0  # input that does not come in time fails the task
-    duplicate_ids: Literal["rejected", "accepted"] = "rejected"
-    forgotten_ids: Literal["rejected", "accepted"] = "rejected"
-    tombstones: Annotated[int, Ge(0)] = 10_000
-    delete: Literal["terminal", "always", "never", "unsupported"] = "terminal"
-    original_after_cancel: Literal["none", "error"] = "none"
-    related_task: Literal["everywhere", "examples"] = "everywhere"  # on the wire
-    page_size: Count = 50
-    watch: WatchSettings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

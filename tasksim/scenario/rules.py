@@ -5,20 +5,25 @@ Rule: seconds become nanoseconds here and in ``workload``, and nowhere further i
 
 from typing import Final
 
-from tasksim.policies import UNLIMITED, limiters, polling
+from tasksim.policies import UNLIMITED, advice, limiters, polling
+from tasksim.policies.advice import Advice
 from tasksim.policies.limiters import Limit
 from tasksim.policies.polling import First, Polling
 from tasksim.protocol.occurrences import Operation
 from tasksim.protocol.rules import Binding, Fallback, ReceiverRules, RequesterRules, Watch
 from tasksim.protocol.states import TERMINAL, Status
-from tasksim.scenario.model import (
-    BackoffPolling,
-    FixedPolling,
-    HintPolling,
-    Population,
+from tasksim.scenario.hazards import age_advice
+from tasksim.scenario.model import BackoffPolling, FixedPolling, HintPolling, Population, Scenario
+from tasksim.scenario.receiving import (
+    AgeAdvice,
+    CellRate,
+    FixedAdvice,
+    FixedWindow,
+    LimitSettings,
+    LoadAdvice,
     RateLimits,
     ReceiverSettings,
-    Scenario,
+    SlidingLog,
     TokenBucket,
     WatchSettings,
 )
@@ -52,14 +57,14 @@ BACKOFF_CAP_NS: Final = 60 * NS_PER_S  # of polls without a created notification
 def receiver_rules(scenario: Scenario) -> ReceiverRules:
     """Rules of the scenario's receiver."""
     receiver = scenario.receiver
-    keep_alive, advice = receiver.keep_alive, receiver.poll_frequency
+    keep_alive = receiver.keep_alive
     methods, caps = receiver.task_methods, receiver.concurrency
     return ReceiverRules(
         keep_alive_default_ns=ns_from_s(keep_alive.default_s),
         keep_alive_max_ns=_limit_ns(keep_alive.max_s),
         sweep_ns=ns_from_s(keep_alive.sweep_s),
         keeps_unknown=keep_alive.unknown == "kept",
-        poll_interval_ns=None if advice is None else ns_from_s(advice.interval_s),
+        advice=_advice(scenario),
         tombstones=receiver.tombstones,
         reuses_forgotten=receiver.forgotten_ids == "accepted",
         reuses_live=receiver.duplicate_ids == "accepted",
@@ -84,7 +89,7 @@ def _limit_ns(seconds: float | None) -> int:
 
 def _limits(settings: RateLimits) -> dict[Operation, Limit]:
     """Limits by operation, of those that have one."""
-    by_operation: dict[Operation, TokenBucket | None] = {
+    by_operation: dict[Operation, LimitSettings | None] = {
         Operation.CREATE: settings.create,
         Operation.GET: settings.get,
         Operation.RESULT: settings.result,
@@ -94,14 +99,43 @@ def _limits(settings: RateLimits) -> dict[Operation, Limit]:
         Operation.INPUT: settings.input,
     }
     return {
-        operation: limiters.bucket(
-            max(ns_from_s(1.0 / limit.rate), 1),
-            limit.burst,
-            per_requester=limit.scope == "requester",
-        )
-        for operation, limit in by_operation.items()
-        if limit is not None
+        operation: limit_of(limit) for operation, limit in by_operation.items() if limit is not None
     }
+
+
+def limit_of(settings: LimitSettings) -> Limit:
+    """Limiter that the settings describe."""
+    match settings:
+        case TokenBucket():
+            params = (max(ns_from_s(1.0 / settings.rate), 1), settings.burst)
+            take = limiters.token_bucket
+        case CellRate():
+            params = (max(ns_from_s(1.0 / settings.rate), 1), ns_from_s(settings.tolerance_s))
+            take = limiters.cell_rate
+        case FixedWindow():
+            params = (ns_from_s(settings.window_s), settings.limit)
+            take = limiters.fixed_window
+        case SlidingLog():
+            params = (ns_from_s(settings.window_s), settings.limit)
+            take = limiters.sliding_log
+    return Limit(take=take, params=params, per_requester=settings.scope == "requester")
+
+
+def _advice(scenario: Scenario) -> Advice | None:
+    settings = scenario.receiver.poll_frequency
+    match settings:
+        case None:
+            return None
+        case FixedAdvice():
+            return advice.fixed(ns_from_s(settings.interval_s))
+        case LoadAdvice():
+            return advice.load_dependent(
+                max(ns_from_s(1.0 / settings.polls_per_s), 1),
+                ns_from_s(settings.min_s),
+                ns_from_s(settings.max_s),
+            )
+        case AgeAdvice():
+            return age_advice(scenario, settings)
 
 
 def _watch(settings: WatchSettings | None) -> Watch | None:

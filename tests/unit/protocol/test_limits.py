@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tasksim.engines import simulate
-from tasksim.policies import limiters
+from tasksim.policies import advice, limiters
 from tasksim.protocol.lifecycle import RunPlain, StartWork
 from tasksim.protocol.messages import (
     Call,
@@ -158,7 +158,7 @@ def test_failed_lookups_make_a_requester_suspect_once_a_window() -> None:
 
 @pytest.mark.requirement("R54")
 def test_polling_faster_than_advertised_makes_a_requester_suspect() -> None:
-    receiver, log = new_receiver(poll_interval_ns=5 * S, watch=Watch(early_polls=2))
+    receiver, log = new_receiver(advice=advice.fixed(5 * S), watch=Watch(early_polls=2))
     admit(receiver, 0)
     for second in (1, 6, 11, 12, 13):
         answer(receiver, get(), second * S)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tasksim.policies import UNLIMITED
+from tasksim.policies import UNLIMITED, advice
 from tasksim.protocol.lifecycle import Send, StartWork, StopWork
 from tasksim.protocol.messages import (
     Cancel,
@@ -51,7 +51,7 @@ def test_a_task_at_work_is_working() -> None:
 
 @pytest.mark.requirement("R02", "R18", "R19", "R21")
 def test_a_get_tells_the_granted_retention_and_the_advertised_interval() -> None:
-    receiver, _ = new_receiver(keep_alive_max_ns=30 * S, poll_interval_ns=5 * S)
+    receiver, _ = new_receiver(keep_alive_max_ns=30 * S, advice=advice.fixed(5 * S))
     admit(receiver, 0, keep_alive_ns=60 * S)
     assert answer(receiver, get(), 0) == TaskView(
         request_id=2,

@@ -1,0 +1,194 @@
+"""What a scenario says of its receiver.
+
+Rule: keys and units are those of the file; what is left out is off.
+"""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Le, Len
+from pydantic import Discriminator
+
+from tasksim.scenario.distributions import FORBID
+from tasksim.scenario.kinds import Count, Name, NotNegative, Positive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedAdvice:
+    """The receiver advertises one interval, always."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["fixed"] = "fixed"
+    interval_s: Positive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadAdvice:
+    """The receiver advertises what keeps all polls together below *polls_per_s*, within limits."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["load-dependent"] = "load-dependent"
+    polls_per_s: Positive
+    min_s: Positive = 1.0
+    max_s: Positive = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgeAdvice:
+    """The receiver advertises sqrt(2 c1 / (c2 h)): h is the hazard of the work at a task's age.
+
+    A poll costs c1 = *poll_cost*, a second of delay c2 = *delay_cost_per_s*.
+    """
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["age-dependent"] = "age-dependent"
+    poll_cost: Positive = 1.0
+    delay_cost_per_s: Positive
+    min_s: Positive = 1.0
+    max_s: Positive = 300.0
+
+
+AdviceSettings = Annotated[FixedAdvice | LoadAdvice | AgeAdvice, Discriminator("kind")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepAlive:
+    """Retention: what is granted without asking, and the most that is granted."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    default_s: NotNegative = 300.0
+    max_s: NotNegative | None = None
+    sweep_s: NotNegative = 0.0  # ended tasks are forgotten at multiples of it
+    unknown: Literal["expires", "kept"] = "expires"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concurrency:
+    """Tasks that may be open at once, and what a requester over that is told to wait."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    per_requester: Count | None = None
+    total: Count | None = None
+    retry_after_s: NotNegative = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenBucket:
+    """At most *rate* requests a second, *burst* of them at once."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["token-bucket"] = "token-bucket"
+    rate: Positive
+    burst: Count = 1
+    scope: Literal["total", "requester"] = "total"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRate:
+    """Requests as even as 1 / *rate* apart, but for a *tolerance_s* of coming early."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["gcra"] = "gcra"
+    rate: Positive
+    tolerance_s: NotNegative = 0.0
+    scope: Literal["total", "requester"] = "total"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedWindow:
+    """At most *limit* requests in each window of the clock; at its edge twice as many may pass."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["fixed-window"] = "fixed-window"
+    window_s: Positive
+    limit: Count
+    scope: Literal["total", "requester"] = "total"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlidingLog:
+    """At most *limit* requests in any window of that length."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["sliding-log"] = "sliding-log"
+    window_s: Positive
+    limit: Annotated[int, Ge(1), Le(10_000)]
+    scope: Literal["total", "requester"] = "total"
+
+
+LimitSettings = Annotated[TokenBucket | CellRate | FixedWindow | SlidingLog, Discriminator("kind")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimits:
+    """Limits of requests by operation."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    create: LimitSettings | None = None
+    get: LimitSettings | None = None
+    result: LimitSettings | None = None
+    list: LimitSettings | None = None
+    delete: LimitSettings | None = None
+    cancel: LimitSettings | None = None
+    input: LimitSettings | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handling:
+    """What answering costs the receiver: time of one of *servers*, or of one of its workers."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    servers: Count = 1
+    shares_workers: bool = False
+    create_s: NotNegative = 0.0
+    get_s: NotNegative = 0.0
+    result_s: NotNegative = 0.0
+    delete_s: NotNegative = 0.0
+    cancel_s: NotNegative = 0.0
+    input_s: NotNegative = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchSettings:
+    """When a requester becomes suspect: so many strange requests within a window."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    window_s: Positive = 60.0
+    failed_lookups: Count = 20
+    early_polls: Count = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverSettings:
+    """The receiver. Without *workers* it has as many as it needs."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    dialect: Literal["sep-1686"] = "sep-1686"
+    workers: Count | None = None
+    queue: Literal["unbounded"] = "unbounded"
+    handling: Handling | None = None
+    stop_s: NotNegative = 0.0  # how long a worker takes to stop after a cancel
+    isolation: Literal["session", "principal", "none"] = "session"
+    tasks: bool = True  # whether it supports tasks, and says so
+    task_methods: Annotated[tuple[Name, ...], Len(1)] | None = None  # absent: all
+    poll_frequency: AdviceSettings | None = None
+    keep_alive: KeepAlive = field(default_factory=KeepAlive)
+    concurrency: Concurrency = field(default_factory=Concurrency)
+    rate_limits: RateLimits = field(default_factory=RateLimits)
+    input_timeout_s: Positive = 3600.0  # input that does not come in time fails the task
+    duplicate_ids: Literal["rejected", "accepted"] = "rejected"
+    forgotten_ids: Literal["rejected", "accepted"] = "rejected"
+    tombstones: Annotated[int, Ge(0)] = 10_000
+    delete: Literal["terminal", "always", "never", "unsupported"] = "terminal"
+    original_after_cancel: Literal["none", "error"] = "none"
+    related_task: Literal["everywhere", "examples"] = "everywhere"  # on the wire
+    page_size: Count = 50
+    watch: WatchSettings | None = None
+
+
+def shortest_advice_s(receiver: ReceiverSettings) -> float | None:
+    """The shortest interval that it advertises, in seconds; None where it advertises none."""
+    advice = receiver.poll_frequency
+    if advice is None or isinstance(advice, FixedAdvice):
+        return None if advice is None else advice.interval_s
+    return advice.min_s
