@@ -446,7 +446,7 @@ def test_who_is_over_a_limit_is_told_in_http_and_in_json_when_to_come_back() -> 
         assert 9_000 < error["data"]["retryAfter"] <= 10_000
         assert answers[2].headers["Retry-After"] == "10"
 
-    run(test, "receiver.rate_limits.get={ rate = 0.1, burst = 2 }")
+    run(test, "receiver.rate_limits.get={ kind = 'token-bucket', rate = 0.1, burst = 2 }")
 
 
 @pytest.mark.requirement("R04", "R05")

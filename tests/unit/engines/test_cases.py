@@ -135,6 +135,7 @@ def test_case_16_twenty_thousand_tasks_leave_nothing_behind() -> None:
     keep_alive = { default_s = 120 }
     concurrency = { per_requester = 50 }
     [receiver.rate_limits.get]
+    kind = "token-bucket"
     rate = 300
     burst = 50
     scope = "requester"
