@@ -142,6 +142,7 @@ def receivers(draw: Any) -> dict[str, Any]:
                     st.sampled_from(
                         [
                             bucket(4.0),
+                            {"kind": "concurrency", "limit": 1, "retry_after_s": 0.25},
                             {"kind": "gcra", "rate": 4.0, "tolerance_s": 0.5},
                             {"kind": "fixed-window", "window_s": 2.0, "limit": 6},
                             {
@@ -211,4 +212,8 @@ def documents(draw: Any) -> dict[str, Any]:
         },
         "faults": draw(faults()),
     }
+    limits = document["receiver"]["rate_limits"]
+    is_limited_in_hand = (limits["get"] or {}).get("kind") == "concurrency"
+    if document["receiver"]["handling"] is None and is_limited_in_hand:
+        limits["get"] = None
     return without_none(document)  # type: ignore[no-any-return]

@@ -9,6 +9,7 @@ from dataclasses import fields
 
 from tasksim.scenario.model import Closed, Population, Scenario, WorkClass
 from tasksim.scenario.problems import InputError
+from tasksim.scenario.rules import limits_in_hand
 
 
 class LiveError(InputError):
@@ -64,6 +65,8 @@ def _of_receiver(scenario: Scenario) -> Iterator[str]:
     receiver = scenario.receiver
     if receiver.handling is not None:
         yield "receiver.handling"
+    if limits_in_hand(receiver.rate_limits):
+        yield "receiver.rate_limits of kind 'concurrency'"
     if receiver.stop_s > 0:
         yield "receiver.stop_s"
     if receiver.isolation == "principal":

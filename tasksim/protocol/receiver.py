@@ -108,6 +108,12 @@ class Receiver(Lifecycle):
                 return []
             return [Send(session, self._refusal(caller, message, fault, now))]
 
+    def refuse(
+        self, session: str, message: Question, fault: ProtocolError, now: int, principal: str = ""
+    ) -> list[Output]:
+        """Refuse a request that its driver cannot take in hand; it changes nothing."""
+        return [Send(session, self._refusal(self._caller(session, principal), message, fault, now))]
+
     def _caller(self, session: str, principal: str) -> Caller:
         binding = self._rules.binding
         owner = session

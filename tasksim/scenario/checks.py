@@ -36,7 +36,14 @@ from tasksim.scenario.objectives import METRICS
 from tasksim.scenario.places import Path
 from tasksim.scenario.problems import suggestion
 from tasksim.scenario.quantiles import LawTables
-from tasksim.scenario.receiving import AgeAdvice, FixedWindow, LoadAdvice, SlidingLog, TokenBucket
+from tasksim.scenario.receiving import (
+    AgeAdvice,
+    FixedWindow,
+    InHand,
+    LoadAdvice,
+    SlidingLog,
+    TokenBucket,
+)
 from tasksim.scenario.traces import TraceError, is_swf, read_trace
 from tasksim.scenario.variates import LONGEST_NS
 from tasksim.units import NS_PER_S
@@ -237,7 +244,10 @@ def limits_are_within_reach(scenario: Scenario) -> Iterator[Problem]:
     limits = scenario.receiver.rate_limits
     for name in ("create", "get", "result", "list", "delete", "cancel", "input"):
         limit = getattr(limits, name)
-        if isinstance(limit, FixedWindow | SlidingLog | None):
+        if isinstance(limit, InHand) and scenario.receiver.handling is None:
+            here = ("receiver", "rate_limits", name)
+            yield here, "needs receiver.handling: without it answering takes no time"
+        if isinstance(limit, FixedWindow | SlidingLog | InHand | None):
             continue
         burst = limit.burst if isinstance(limit, TokenBucket) else 1
         if burst / limit.rate > LONGEST_NS / NS_PER_S:

@@ -116,7 +116,20 @@ class SlidingLog:
     scope: Literal["total", "requester"] = "total"
 
 
-LimitSettings = Annotated[TokenBucket | CellRate | FixedWindow | SlidingLog, Discriminator("kind")]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InHand:
+    """At most *limit* requests of the kind wait or are being answered at once."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["concurrency"] = "concurrency"
+    limit: Count
+    retry_after_s: NotNegative = 1.0
+    scope: Literal["total", "requester"] = "total"
+
+
+LimitSettings = Annotated[
+    TokenBucket | CellRate | FixedWindow | SlidingLog | InHand, Discriminator("kind")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

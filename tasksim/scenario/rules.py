@@ -19,6 +19,7 @@ from tasksim.scenario.receiving import (
     CellRate,
     FixedAdvice,
     FixedWindow,
+    InHand,
     LimitSettings,
     LoadAdvice,
     RateLimits,
@@ -88,7 +89,21 @@ def _limit_ns(seconds: float | None) -> int:
 
 
 def _limits(settings: RateLimits) -> dict[Operation, Limit]:
-    """Limits by operation, of those that have one."""
+    """Limits in time by operation, of those that have one."""
+    return {
+        operation: limit_of(limit)
+        for operation, limit in _by_operation(settings).items()
+        if not isinstance(limit, InHand)
+    }
+
+
+def limits_in_hand(settings: RateLimits) -> dict[Operation, InHand]:
+    """Limits of requests that are being answered at once, by operation."""
+    found = _by_operation(settings).items()
+    return {operation: limit for operation, limit in found if isinstance(limit, InHand)}
+
+
+def _by_operation(settings: RateLimits) -> dict[Operation, LimitSettings]:
     by_operation: dict[Operation, LimitSettings | None] = {
         Operation.CREATE: settings.create,
         Operation.GET: settings.get,
@@ -98,12 +113,10 @@ def _limits(settings: RateLimits) -> dict[Operation, Limit]:
         Operation.CANCEL: settings.cancel,
         Operation.INPUT: settings.input,
     }
-    return {
-        operation: limit_of(limit) for operation, limit in by_operation.items() if limit is not None
-    }
+    return {operation: limit for operation, limit in by_operation.items() if limit is not None}
 
 
-def limit_of(settings: LimitSettings) -> Limit:
+def limit_of(settings: TokenBucket | CellRate | FixedWindow | SlidingLog) -> Limit:
     """Limiter that the settings describe."""
     match settings:
         case TokenBucket():

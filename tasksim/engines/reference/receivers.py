@@ -5,6 +5,7 @@ arrives, is decided here.
 Rule 2: whatever belongs to a task is kept under its key and dropped when its work is over.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.engines.reference.ranked import At, RankedEnvironment, Wakeup
 from tasksim.engines.reference.requesters import TIE_OF, RequesterSide
 from tasksim.engines.reference.workers import Desk, Pool, Workers
-from tasksim.protocol.errors import INTERNAL_ERROR
+from tasksim.protocol.errors import INTERNAL_ERROR, RateLimitedError
 from tasksim.protocol.lifecycle import (
     Answer,
     Output,
@@ -40,7 +41,7 @@ from tasksim.protocol.records import Key
 from tasksim.protocol.states import Status
 from tasksim.protocol.ties import Tie, rank
 from tasksim.scenario.model import Restart, Scenario
-from tasksim.scenario.rules import receiver_rules
+from tasksim.scenario.rules import limits_in_hand, receiver_rules
 from tasksim.scenario.workload import TaskPlan
 from tasksim.units import ns_from_s
 
@@ -102,6 +103,8 @@ class ReceiverSide:
                 Operation.CANCEL: ns_from_s(handling.cancel_s),
                 Operation.INPUT: ns_from_s(handling.input_s),
             }
+        self._in_hand_limits = limits_in_hand(receiver.rate_limits)
+        self._in_hand: Counter[tuple[Operation, str]] = Counter()
         self._down_since: int | None = None
         for place, restart in enumerate(scenario.faults.restarts):
             self._plan_restart(place, restart)
@@ -119,6 +122,7 @@ class ReceiverSide:
             "jobs": self._workers.jobs,
             "open requests": len(self._open),
             "requests being answered": 0 if self._desk is None else self._desk.busy,
+            "requests in hand": self._in_hand.total(),
         }
         if self._machine.resident_tasks == 0:
             held |= self._machine.sizes(END_OF_TIME)
@@ -135,14 +139,42 @@ class ReceiverSide:
         elif self._desk is None:
             self._take(peer, session, request)
         else:
-            peer.expect(None)  # when it will be answered is not known yet
-            tie = rank(TIE_OF[type(request)], peer.plan.index, request.attempt)
-            self._desk.take(
-                self._costs_ns[operation],
-                tie,
-                lambda: self._take(peer, session, request),
-                lambda: self._refuse(peer, request, operation),
-            )
+            self._queue(self._desk, peer, session, request, operation)
+
+    def _queue(
+        self,
+        desk: Desk,
+        peer: RequesterSide,
+        session: str,
+        request: Request,
+        operation: Operation,
+    ) -> None:
+        """Let a request wait for its turn, if there is room for one more of its kind."""
+        limit = self._in_hand_limits.get(operation)
+        who = "" if limit is None or limit.scope == "total" else peer.principal
+        hand = (operation, who)
+        if limit is not None and self._in_hand[hand] >= limit.limit:
+            if isinstance(request, Cancel | InputAnswer):
+                return
+            fault = RateLimitedError(ns_from_s(limit.retry_after_s))
+            outputs = self._machine.refuse(session, request, fault, self._env.now, peer.principal)
+            for output in outputs:
+                assert isinstance(output, Send), "a refusal is sent"
+                self._send(peer, output, request.attempt)
+            return
+        self._in_hand[hand] += 1
+        peer.expect(None)  # when it will be answered is not known yet
+
+        def act() -> None:
+            self._in_hand[hand] -= 1
+            self._take(peer, session, request)
+
+        def drop() -> None:
+            self._in_hand[hand] -= 1
+            self._refuse(peer, request, operation)
+
+        tie = rank(TIE_OF[type(request)], peer.plan.index, request.attempt)
+        desk.take(self._costs_ns[operation], tie, act, drop)
 
     def _take(self, peer: RequesterSide, session: str, request: Request) -> None:
         if peer.runs and isinstance(request, Create) and request.draw is not None:

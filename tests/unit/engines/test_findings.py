@@ -355,3 +355,24 @@ def test_one_kind_of_message_can_be_lost_and_others_not() -> None:
     assert count(found, Kind.LOST, Operation.GET) > 50
     assert count(found, Kind.RECEIVED, Operation.RESULT) == 50 * 100
     assert (found.tasks.outcome == Reason.GAVE_UP).all()
+
+
+def test_only_so_many_requests_are_in_hand() -> None:
+    """Ten requesters poll at once; answering takes a second; three are let in."""
+    sections = {
+        "requesters": "polling = { kind = 'fixed', interval_s = 5 }\ncount = 10",
+        "receiver": "handling = { servers = 1, get_s = 1 }\n"
+        "rate_limits = { get = { kind = 'concurrency', limit = 3, retry_after_s = 2 } }",
+    }
+    found = simulate(
+        parse(text(tasks=10, work_s=20, **sections), "f", ["arrivals.rate=1000"]), level="events"
+    )
+    assert found.events is not None
+    assert check_log(found.events) == []
+    log = found.events
+    is_get = (log.kind == Kind.RECEIVED) & (log.operation == Operation.GET)
+    first = log.reason[is_get & (log.at < 5.1 * S)]
+    assert (first == Reason.RATE_LIMITED).sum() == 7
+    assert (found.tasks.outcome == Reason.RETRIEVED).all()
+    with pytest.raises(ScenarioError, match=r"needs receiver\.handling"):
+        parse(text(receiver="rate_limits = { get = { kind = 'concurrency', limit = 3 } }"), "f")
