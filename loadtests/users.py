@@ -87,7 +87,7 @@ class ScenarioDriver(User):
             workload=workload,
             recorder=self._recorder,
             rules={
-                place: requester_rules(population, scenario.receiver)
+                place: requester_rules(population, scenario)
                 for place, population in enumerate(scenario.requesters)
             },
             task_id_of=lambda _: str(uuid.uuid4()),

@@ -24,10 +24,20 @@ POLLING = st.one_of(
         {"kind": st.just("fixed"), "interval_s": QUARTERS, "first": FIRST,
          "jitter": st.sampled_from([0.0, 0.5])}
     ),
-    st.fixed_dictionaries({"kind": st.just("hint"), "default_s": QUARTERS, "first": FIRST}),
+    st.fixed_dictionaries({"kind": st.just("hint"), "default_s": QUARTERS, "first": FIRST,
+                           "own_s": st.sampled_from([0.0, 1.0])}),
+    st.fixed_dictionaries({"kind": st.just("reference-loop"), "default_s": QUARTERS}),
+    st.fixed_dictionaries(
+        {"kind": st.just("ramp"), "base_s": st.just(0.25), "default_s": QUARTERS, "first": FIRST}
+    ),
+    st.just({"kind": "schedule", "gaps_s": [0.25, 0.5, 3.0]}),
+    st.just({"kind": "quadratic", "delay_cost_per_s": 1.0}),
+    st.just({"kind": "hazard", "delay_cost_per_s": 1.0, "min_s": 0.25}),
+    st.just({"kind": "preset", "name": "google-api-core"}),
     st.fixed_dictionaries(
         {"kind": st.just("backoff"), "base_s": st.just(0.25), "cap_s": st.just(4.0),
-         "first": FIRST}
+         "first": FIRST,
+         "spread": st.sampled_from(["proportional", "full", "equal", "decorrelated"])}
     ),
 )  # fmt: skip
 ARRIVALS = st.one_of(

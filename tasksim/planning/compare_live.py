@@ -24,7 +24,21 @@ from tasksim.eventlog.tasks import TaskTable
 from tasksim.live.launch import Drive, both_sides, run_load, running_receiver, save_scenario
 from tasksim.metrics.estimators import Estimate, batch_mean, quantile
 from tasksim.scenario.distributions import Constant
-from tasksim.scenario.model import FixedPolling, HintPolling, Network, Population, Scenario
+from tasksim.scenario.model import (
+    BackoffPolling,
+    FixedPolling,
+    HazardPolling,
+    HintPolling,
+    Network,
+    Population,
+    QuadraticPolling,
+    RampPolling,
+    ReferenceLoop,
+    Scenario,
+    ScheduledPolling,
+    WaitThenFixed,
+)
+from tasksim.scenario.presets import resolved
 from tasksim.scenario.receiving import shortest_advice_s
 from tasksim.scenario.workload import Workload
 from tasksim.units import NS_PER_MS, NS_PER_S, ns_from_s, s_from_ns
@@ -169,12 +183,19 @@ def shortest_interval_ns(scenario: Scenario) -> int:
 
 
 def _interval_s(scenario: Scenario, population: Population) -> float:
-    polling = population.polling
-    if isinstance(polling, FixedPolling):
-        return polling.interval_s
-    if isinstance(polling, HintPolling):
-        return shortest_advice_s(scenario.receiver) or polling.default_s
-    return polling.base_s
+    match resolved(population.polling):
+        case FixedPolling() | WaitThenFixed() as settings:
+            return settings.interval_s
+        case HintPolling() | ReferenceLoop() as settings:
+            return shortest_advice_s(scenario.receiver) or settings.default_s
+        case BackoffPolling() | RampPolling() as settings:
+            return settings.base_s
+        case ScheduledPolling() as settings:
+            return min(settings.gaps_s)
+        case HazardPolling() as settings:
+            return settings.min_s
+        case QuadraticPolling() as settings:
+            return settings.poll_cost / settings.delay_cost_per_s
 
 
 def _error_ms(error_ns: Column) -> dict[str, float]:

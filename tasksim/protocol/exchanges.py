@@ -26,6 +26,7 @@ from tasksim.protocol.messages import (
 )
 from tasksim.protocol.occurrences import NONE, Kind, Observer, Operation, Reason
 from tasksim.protocol.rules import RequesterRules
+from tasksim.protocol.states import Status
 from tasksim.protocol.ties import Tie
 
 IDS_PER_TASK: Final = 1 << 20  # request ids of one session's tasks never meet
@@ -79,6 +80,7 @@ class Exchanges:
         "_gives_up_at",
         "_hint_ns",
         "_is_on_way",
+        "_last_gap_ns",
         "_limited",
         "_observe",
         "_outcome",
@@ -87,6 +89,7 @@ class Exchanges:
         "_prompted",
         "_refused",
         "_rules",
+        "_seen",
         "_sent",
         "_sent_at",
         "_tries",
@@ -125,6 +128,8 @@ class Exchanges:
         # What it knows.
         self._confirmed = False  # the receiver has shown that the task exists
         self._hint_ns = ABSENT
+        self._last_gap_ns = 0
+        self._seen: Status | None = None  # a terminal status that is not acted on yet (N12)
         self._prompted = 0  # requests for input that arrived, a bit each
         self._given: list[RequestId] = []  # those of them that were answered
         self._answered_at = 0  # the last of them
@@ -276,9 +281,12 @@ class Exchanges:
         if self._rules.backoff is not None and not self._confirmed:
             polling = self._rules.backoff  # N03
         u = self._fate.poll_unit(attempt) if polling.jittered else 0.0
-        return polling.gap_ns(
-            polling.params, (), attempt, now - self._sent_at, self._hint_ns, retry_after_ns, u
+        state = (self._last_gap_ns, self._fate.phase_unit)
+        gap_ns = polling.gap_ns(
+            polling.params, state, attempt, now - self._sent_at, self._hint_ns, retry_after_ns, u
         )
+        self._last_gap_ns = gap_ns
+        return gap_ns
 
     # The exchange.
 

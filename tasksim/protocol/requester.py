@@ -238,6 +238,12 @@ class Requester(Exchanges):
     def _detect(self, status: Status, now: int) -> list[Request]:
         self._drop_asides()
         self._observe(now, Kind.DETECTED, self.number, Operation.GET, 0, status, Reason.POLL)
+        if self._rules.polling.tests_late:
+            self._seen = status
+            self._phase = Phase.FETCHING
+            self._is_on_way = False
+            self._wake(now + self._gap_ns(self._attempt, now, ABSENT), Tie.RETRY)
+            return []
         if status is Status.COMPLETED:
             return self._fetch(now)
         return self._settle(OUTCOME_OF[status], now)
@@ -304,6 +310,8 @@ class Requester(Exchanges):
             return self._on_creation_refused(failure, now)
         if not self._awaits(operation, failure.attempt):
             return []
+        if self._seen in OUTCOME_OF and failure.reason is Reason.NOT_COMPLETED:
+            return self._settle(OUTCOME_OF[self._seen], now)  # a result of what gave none (N12)
         if failure.reason in OVER_LIMIT:
             return self._on_limit(now, _wait_of(failure))
         if self._phase is Phase.DELETING or failure.reason not in FORGOTTEN:

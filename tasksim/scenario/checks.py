@@ -28,12 +28,15 @@ from tasksim.scenario.model import (
     Closed,
     Columns,
     ConstantRate,
+    HazardPolling,
     Poisson,
+    PresetPolling,
     Scenario,
     Trace,
 )
 from tasksim.scenario.objectives import METRICS
 from tasksim.scenario.places import Path
+from tasksim.scenario.presets import PRESETS
 from tasksim.scenario.problems import suggestion
 from tasksim.scenario.quantiles import LawTables
 from tasksim.scenario.receiving import (
@@ -91,6 +94,9 @@ def backoff_grows(scenario: Scenario) -> Iterator[Problem]:
     """A cap below the base would be the only gap there is."""
     for index, population in enumerate(scenario.requesters):
         polling = population.polling
+        path: Path = ("requesters", index, "polling", "name")
+        if isinstance(polling, PresetPolling) and polling.name not in PRESETS:
+            yield path, f"is no preset{suggestion(polling.name, PRESETS)}"
         if isinstance(polling, BackoffPolling) and polling.cap_s < polling.base_s:
             path = ("requesters", index, "polling", "cap_s")
             yield path, f"must be >= base_s ({polling.base_s:g}), not {polling.cap_s:g}"
@@ -261,8 +267,13 @@ def advice_has_what_it_needs(scenario: Scenario) -> Iterator[Problem]:
     path = ("receiver", "poll_frequency")
     if isinstance(settings, LoadAdvice | AgeAdvice) and settings.max_s < settings.min_s:
         yield (*path, "max_s"), f"must be >= min_s ({settings.min_s:g}), not {settings.max_s:g}"
-    if isinstance(settings, AgeAdvice) and any(work.duration is None for work in scenario.work):
+    has_laws = all(work.duration is not None for work in scenario.work)
+    if isinstance(settings, AgeAdvice) and not has_laws:
         yield path, "needs a law of the work's duration: a trace's durations have no hazard"
+    for index, population in enumerate(scenario.requesters):
+        if isinstance(population.polling, HazardPolling) and not has_laws:
+            here = ("requesters", index, "polling")
+            yield here, "needs a law of the work's duration: a trace's durations have no hazard"
     if isinstance(settings, LoadAdvice) and 1.0 / settings.polls_per_s > LONGEST_NS / NS_PER_S:
         yield (*path, "polls_per_s"), "is so low that an interval would pass 18 years"
 
@@ -314,7 +325,7 @@ CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (trace_is_usable, frozenset({"arrivals", "work"})),
     (closed_users_have_populations, frozenset({"arrivals", "requesters"})),
     (limits_are_within_reach, frozenset({"receiver"})),
-    (advice_has_what_it_needs, frozenset({"receiver", "work", "arrivals"})),
+    (advice_has_what_it_needs, frozenset({"receiver", "requesters", "work", "arrivals"})),
     (restarts_follow_each_other, frozenset({"faults"})),
     (times_are_within_reach, SECTIONS),
     (handling_is_done_by_someone, frozenset({"receiver"})),

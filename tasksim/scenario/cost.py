@@ -4,11 +4,24 @@ Rule 1: means only, rounded towards too much; it tells minutes from days, no mor
 Rule 2: a run beyond the bounds is refused with its numbers, unless it is forced.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from tasksim.scenario.arrivals import USER_BITS
-from tasksim.scenario.model import BackoffPolling, Closed, FixedPolling, HintPolling, Scenario
+from tasksim.scenario.model import (
+    BackoffPolling,
+    Closed,
+    FixedPolling,
+    HazardPolling,
+    PlainPolling,
+    QuadraticPolling,
+    RampPolling,
+    Scenario,
+    ScheduledPolling,
+    WaitThenFixed,
+)
+from tasksim.scenario.presets import resolved
 from tasksim.scenario.problems import InputError
 from tasksim.scenario.receiving import shortest_advice_s
 from tasksim.scenario.workload import Workload, mean_rate
@@ -21,6 +34,7 @@ BYTES_PER_EVENT: Final = 250
 EVENTS_PER_REQUEST: Final = 3
 OPEN_TASK_BYTES: Final = 6_000
 TASKS_OF_USER_MAX: Final = 1 << USER_BITS - 1  # half of what a task number can tell apart
+RAMP_STEPS: Final = 8  # polls of a ramp before it has reached its interval, as clients ramp
 ROUNDS_PER_TASK: Final = 3  # creation, result, and what else there may be
 
 
@@ -47,7 +61,9 @@ def cost_of(workload: Workload, level: Literal["summary", "tasks", "events"]) ->
         horizon_s = scenario.horizon_s or 0.0
         tasks = workload.requesters * horizon_s / max(think_s + work_s, 1e-9)
     stay_s = work_s + _wait_s(workload, tasks, work_s)
-    polls = sum(p.share * _polls(p.polling, stay_s, scenario) for p in scenario.requesters)
+    polls = sum(
+        p.share * _polls(resolved(p.polling), stay_s, scenario) for p in scenario.requesters
+    )
     requests = tasks * (polls + ROUNDS_PER_TASK)
     memory = tasks * BYTES_PER_TASK[level] + min(tasks, _open(scenario, stay_s)) * OPEN_TASK_BYTES
     if level == "events":
@@ -118,19 +134,38 @@ def _open(scenario: Scenario, stay_s: float) -> float:
     return float("inf") if rate is None else rate * (stay_s + kept_s)
 
 
-def _polls(
-    polling: FixedPolling | HintPolling | BackoffPolling, stay_s: float, scenario: Scenario
-) -> float:
+def _polls(polling: PlainPolling, stay_s: float, scenario: Scenario) -> float:
     """Polls of a task that stays that long."""
-    if isinstance(polling, FixedPolling):
-        return stay_s / polling.interval_s + 1
-    if isinstance(polling, BackoffPolling):
-        return _backoff_polls(polling, stay_s)
-    interval_s = shortest_advice_s(scenario.receiver) or polling.default_s
-    return stay_s / interval_s + 1
+    match polling:
+        case ScheduledPolling():
+            return _scheduled_polls(polling.gaps_s, stay_s)
+        case WaitThenFixed():
+            return _scheduled_polls((polling.wait_s, polling.interval_s), stay_s)
+        case BackoffPolling():
+            return _backoff_polls(polling, stay_s)
+        case QuadraticPolling():
+            return math.sqrt(stay_s * polling.delay_cost_per_s / polling.poll_cost) + 1
+        case HazardPolling():
+            return stay_s / polling.min_s + 1
+        case FixedPolling():
+            return stay_s / polling.interval_s + 1
+        case _:
+            steps = RAMP_STEPS if isinstance(polling, RampPolling) else 1
+            return stay_s / (shortest_advice_s(scenario.receiver) or polling.default_s) + steps
+
+
+def _scheduled_polls(gaps_s: tuple[float, ...], stay_s: float) -> float:
+    polls, left_s = 1.0, stay_s
+    for gap_s in gaps_s:
+        if left_s <= gap_s:
+            return polls
+        left_s -= gap_s
+        polls += 1
+    return polls + left_s / gaps_s[-1]
 
 
 def _backoff_polls(polling: BackoffPolling, stay_s: float) -> float:
+    """Without what chance does: full jitter makes twice as many, which is within the bounds."""
     polls, gap_s, left_s = 1.0, polling.base_s, stay_s
     while left_s > gap_s and gap_s < polling.cap_s and polling.factor > 1:
         left_s -= gap_s

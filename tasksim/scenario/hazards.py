@@ -22,10 +22,23 @@ BANDS: Final = 64  # ages between which the hazard is taken as constant
 
 
 def age_advice(scenario: Scenario, settings: AgeAdvice) -> Advice:
-    """Intervals by age for the scenario's work, all classes together."""
+    """Advice by age for the scenario's work."""
+    ages_ns, intervals_ns = intervals_by_age(
+        scenario,
+        settings.poll_cost / settings.delay_cost_per_s,
+        ns_from_s(settings.min_s),
+        ns_from_s(settings.max_s),
+    )
+    return age_dependent(ages_ns, intervals_ns)
+
+
+def intervals_by_age(
+    scenario: Scenario, cost_ratio_s: float, least_ns: int, most_ns: int
+) -> tuple[list[int], list[int]]:
+    """Ages in ns, and one interval more: sqrt(2 c1 / (c2 h)) for all classes of work together."""
     durations = _durations(scenario)
-    least_ns, most_ns = ns_from_s(settings.min_s), ns_from_s(settings.max_s)
-    ages, intervals = [], []
+    ages: list[int] = []
+    intervals: list[int] = []
     total = sum(weight for _, weight in durations)
     left, at, band = total, 0, 0.0
     for duration_ns, weight in durations:
@@ -34,13 +47,13 @@ def age_advice(scenario: Scenario, settings: AgeAdvice) -> Advice:
             continue
         survival = max(left - band, total / (2 * POINTS * BANDS)) / left
         hazard = -math.log(survival) / ((duration_ns - at) / NS_PER_S)
-        interval_s = math.sqrt(2 * settings.poll_cost / (settings.delay_cost_per_s * hazard))
+        interval_s = math.sqrt(2 * cost_ratio_s / hazard)
         intervals.append(min(max(ns_from_s(interval_s), least_ns), most_ns))
         ages.append(duration_ns)
         left, at, band = max(left - band, 0.0), duration_ns, 0.0
         if left <= 0:
             break
-    return age_dependent(ages, [*intervals, intervals[-1] if intervals else least_ns])
+    return ages, [*intervals, intervals[-1] if intervals else least_ns]
 
 
 def _durations(scenario: Scenario) -> list[tuple[int, float]]:

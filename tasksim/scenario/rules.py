@@ -3,6 +3,8 @@
 Rule: seconds become nanoseconds here and in ``workload``, and nowhere further in.
 """
 
+import math
+from dataclasses import replace
 from typing import Final
 
 from tasksim.policies import UNLIMITED, advice, limiters, polling
@@ -12,8 +14,22 @@ from tasksim.policies.polling import First, Polling
 from tasksim.protocol.occurrences import Operation
 from tasksim.protocol.rules import Binding, Fallback, ReceiverRules, RequesterRules, Watch
 from tasksim.protocol.states import TERMINAL, Status
-from tasksim.scenario.hazards import age_advice
-from tasksim.scenario.model import BackoffPolling, FixedPolling, HintPolling, Population, Scenario
+from tasksim.scenario.hazards import age_advice, intervals_by_age
+from tasksim.scenario.model import (
+    BackoffPolling,
+    FixedPolling,
+    HazardPolling,
+    HintPolling,
+    PlainPolling,
+    Population,
+    QuadraticPolling,
+    RampPolling,
+    ReferenceLoop,
+    Scenario,
+    ScheduledPolling,
+    WaitThenFixed,
+)
+from tasksim.scenario.presets import resolved
 from tasksim.scenario.receiving import (
     AgeAdvice,
     CellRate,
@@ -23,7 +39,6 @@ from tasksim.scenario.receiving import (
     LimitSettings,
     LoadAdvice,
     RateLimits,
-    ReceiverSettings,
     SlidingLog,
     TokenBucket,
     WatchSettings,
@@ -161,10 +176,11 @@ def _watch(settings: WatchSettings | None) -> Watch | None:
     )
 
 
-def requester_rules(population: Population, receiver: ReceiverSettings) -> RequesterRules:
-    """Rules of every requester of a population that faces that receiver."""
-    keep_alive_s = population.keep_alive_s
-    rule = polling_rule(population.polling)
+def requester_rules(population: Population, scenario: Scenario) -> RequesterRules:
+    """Rules of every requester of a population of the scenario."""
+    keep_alive_s, receiver = population.keep_alive_s, scenario.receiver
+    settings = resolved(population.polling)
+    rule = polling_rule(settings, scenario)
     fallback = FALLBACK_OF[population.created_fallback]
     is_gated = population.augmented == "if-declared" and not receiver.tasks
     return RequesterRules(
@@ -172,7 +188,7 @@ def requester_rules(population: Population, receiver: ReceiverSettings) -> Reque
         keep_alive_ns=None if keep_alive_s is None else ns_from_s(keep_alive_s),
         created_timeout_ns=ns_from_s(population.created_timeout_s),
         fallback=fallback,
-        backoff=_backoff(rule, population) if fallback is Fallback.BACKOFF else None,
+        backoff=_backoff(rule, settings.jitter) if fallback is Fallback.BACKOFF else None,
         create_attempts=population.create_attempts,
         renews_id=population.retry_id == "new",
         request_timeout_ns=ns_from_s(population.request_timeout_s),
@@ -186,28 +202,72 @@ def requester_rules(population: Population, receiver: ReceiverSettings) -> Reque
     )
 
 
-def _backoff(rule: Polling, population: Population) -> Polling:
+def _backoff(rule: Polling, jitter: float) -> Polling:
     """Gaps that double from the rule's own first one (N03)."""
-    base_ns = rule.gap_ns(rule.params, (), 0, 0, -1, -1, 0.0)
-    jitter = population.polling.jitter
+    base_ns = max(rule.gap_ns(rule.params, (0, 0.0), 0, 0, -1, -1, 0.0), NS_PER_S // 10)
     return polling.backoff(base_ns, max(BACKOFF_CAP_NS, base_ns), jitter=jitter)
 
 
-def polling_rule(settings: FixedPolling | HintPolling | BackoffPolling) -> Polling:
-    """Polling rule that the settings describe."""
-    first = FIRST_OF[settings.first]
+def polling_rule(settings: PlainPolling, scenario: Scenario) -> Polling:
+    """Polling rule that the settings describe, for the scenario's work."""
+    match settings:
+        case QuadraticPolling():
+            ratio_s = settings.poll_cost / settings.delay_cost_per_s
+            return polling.quadratic(ratio_s * NS_PER_S)
+        case HazardPolling():
+            ages_ns, gaps_ns = intervals_by_age(
+                scenario,
+                settings.poll_cost / settings.delay_cost_per_s,
+                ns_from_s(settings.min_s),
+                ns_from_s(settings.max_s),
+            )
+            return replace(polling.aged(ages_ns, gaps_ns), first=FIRST_OF[settings.first])
+        case WaitThenFixed():
+            gaps = [ns_from_s(settings.wait_s), ns_from_s(settings.interval_s)]
+            return polling.schedule(gaps, jitter=settings.jitter)
+        case ScheduledPolling():
+            gaps = [ns_from_s(gap_s) for gap_s in settings.gaps_s]
+            return polling.schedule(gaps, jitter=settings.jitter, first=FIRST_OF[settings.first])
+        case _:
+            return _steady_rule(settings)
+
+
+def _steady_rule(
+    settings: FixedPolling | HintPolling | BackoffPolling | RampPolling | ReferenceLoop,
+) -> Polling:
+    """The rules that need to know nothing but their own settings."""
+    first, jitter = FIRST_OF[settings.first], settings.jitter
     match settings:
         case FixedPolling():
-            return polling.fixed(
-                ns_from_s(settings.interval_s), jitter=settings.jitter, first=first
-            )
+            return polling.fixed(ns_from_s(settings.interval_s), jitter=jitter, first=first)
         case HintPolling():
-            return polling.hint(ns_from_s(settings.default_s), jitter=settings.jitter, first=first)
+            ceiling_s = settings.ceiling_s
+            return polling.hint(
+                ns_from_s(settings.default_s),
+                jitter=jitter,
+                first=first,
+                ceiling_ns=math.inf if ceiling_s is None else ns_from_s(ceiling_s),
+                floor_ns=ns_from_s(settings.floor_s),
+                own_ns=ns_from_s(settings.own_s),
+            )
+        case ReferenceLoop():
+            return polling.hint(
+                ns_from_s(settings.default_s), jitter=jitter, first=first, tests_late=True
+            )
+        case RampPolling():
+            return polling.ramp(
+                ns_from_s(settings.base_s),
+                ns_from_s(settings.default_s),
+                factor=settings.factor,
+                jitter=jitter,
+                first=first,
+            )
         case BackoffPolling():
             return polling.backoff(
                 ns_from_s(settings.base_s),
                 ns_from_s(settings.cap_s),
                 factor=settings.factor,
-                jitter=settings.jitter,
+                jitter=jitter,
+                spread=settings.spread,
                 first=first,
             )

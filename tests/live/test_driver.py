@@ -56,7 +56,7 @@ def driven(first: bytes, *overrides: str, then: bytes = b"") -> EventLog:
             client=Client(target),
             workload=workload,
             recorder=recorder,
-            rules={0: requester_rules(scenario.requesters[0], scenario.receiver)},
+            rules={0: requester_rules(scenario.requesters[0], scenario)},
             task_id_of=lambda _: "t",
             epoch_ns=time.monotonic_ns() - plan.arrival_at,
         )

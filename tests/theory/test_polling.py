@@ -18,7 +18,7 @@ from tasksim.scenario.loading import parse
 from tasksim.scenario.model import Scenario
 
 SUITE_ALPHA = 1e-6
-TESTS = 6
+TESTS = 14
 ALPHA = SUITE_ALPHA / TESTS
 S = 1_000_000_000
 MEAN_S, INTERVAL_S = 30.0, 10.0
@@ -141,3 +141,63 @@ def test_the_same_on_the_seed_of_the_day() -> None:
     if pvalue(delays, detection_delay_s()) <= ALPHA:
         delays, _ = replications("after-interval", seed + 10_000_000, 240)
     assert pvalue(delays, detection_delay_s()) > ALPHA
+
+
+# Backoff with chance, and the schedule that knows nothing of the work. Exponential work of 10 s,
+# no network. Expected values: project's catalogue of formulas (independent jitter: products of
+# Laplace transforms and memorylessness; decorrelated: an integral equation; quadratic: exact).
+
+JITTERED = {
+    "full": (4.501333, 3.830772),
+    "equal": (3.793826, 3.786098),
+    "decorrelated": (3.270531, 3.538364),
+}
+
+
+@cache
+def of_policy(polling: str, law: str, count: int = 20) -> tuple[list[float], list[float]]:
+    """Means over tasks of polls and of detection delay (s), one a replication."""
+    text = f"""
+tasks = 2000
+[arrivals]
+kind = "poisson"
+rate = 1
+[[requesters]]
+polling = {polling}
+[[work]]
+duration = {law}
+"""
+    scenario = parse(text, "theory.toml")
+    polls, delays = [], []
+    for replication in range(count):
+        tasks = simulate(scenario, replication=replication).tasks
+        polls.append(float(np.mean(tasks.polls_sent)))
+        delays.append(float(np.mean(tasks.detected_at - tasks.terminal_at)) / S)
+    return polls, delays
+
+
+EXPONENTIAL = "{ kind = 'exponential', mean_s = 10 }"
+
+
+@pytest.mark.parametrize("spread", JITTERED)
+def test_backoff_with_chance_polls_and_delays_as_computed(spread: str) -> None:
+    polling = f"{{ kind = 'backoff', base_s = 1, factor = 2, cap_s = 16, spread = '{spread}' }}"
+    polls, delays = of_policy(polling, EXPONENTIAL)
+    expected_polls, expected_delay_s = JITTERED[spread]
+    assert pvalue(polls, expected_polls) > ALPHA
+    assert pvalue(delays, expected_delay_s) > ALPHA
+    assert pvalue(polls, 1.05 * expected_polls) < ALPHA, "a bias of five per cent would be seen"
+
+
+QUADRATIC = {
+    "exponential": (EXPONENTIAL, 4.963327),
+    "lognormal": ("{ kind = 'lognormal', mean_s = 10, cv = 2 }", 4.657158),
+}
+
+
+@pytest.mark.parametrize("law", QUADRATIC)
+def test_quadratic_polling_takes_as_many_polls_as_computed(law: str) -> None:
+    """E polls = 1 + E sqrt(S / a) with a = c1 / c2 = 0.5 s, for work of any law."""
+    text, expected = QUADRATIC[law]
+    polls, _ = of_policy("{ kind = 'quadratic', poll_cost = 0.5, delay_cost_per_s = 1 }", text)
+    assert pvalue(polls, expected) > ALPHA

@@ -61,7 +61,7 @@ class Model:
             None if p.session_s is None else max(ns_from_s(p.session_s), 1)
             for p in scenario.requesters
         ]
-        self._rules = [requester_rules(p, scenario.receiver) for p in scenario.requesters]
+        self._rules = [requester_rules(p, scenario) for p in scenario.requesters]
         self._calls = [Call(method=work.method) for work in scenario.work]
         self._doors = Doors([population.max_open for population in scenario.requesters])
         self._scenario = scenario
