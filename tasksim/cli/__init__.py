@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tasksim.cli import (
+    compare,
     compare_live,
     drive,
     requirements,
@@ -31,7 +32,18 @@ BAD_INPUT: Final = 2
 TARGET_FAILED: Final = 3
 INTERRUPTED: Final = 130
 
-COMMANDS: Final = (run, scenarios, schema, trace, verify, requirements, serve, drive, compare_live)
+COMMANDS: Final = (
+    run,
+    compare,
+    scenarios,
+    schema,
+    trace,
+    verify,
+    requirements,
+    serve,
+    drive,
+    compare_live,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

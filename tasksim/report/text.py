@@ -69,16 +69,17 @@ def sentences(summary: Summary, scenario: Scenario) -> list[str]:
     delay, tail = summary.get("detection_delay_s.mean"), summary.get("detection_delay_s.p95")
     polls, wasted = summary.get("polls_per_task.mean"), summary.get("wasted_polls_per_task.mean")
     if delay and tail and polls and wasted:
+        late, within = shown_number(delay.value), shown_number(tail.value)
         told.append(
-            f"A requester learned {_number(delay.value)} s after the end of its task that it had "
-            f"ended (19 in 20 within {_number(tail.value)} s), for {_number(polls.value)} polls a "
-            f"task, {_number(wasted.value)} of them too early."
+            f"A requester learned {late} s after the end of its task that it had ended (19 in 20 "
+            f"within {within} s), for {shown_number(polls.value)} polls a task, "
+            f"{shown_number(wasted.value)} of them too early."
         )
     total, peak = summary.get("requests_per_s.total"), summary.get("requests_per_s.peak")
     if total and peak:
         told.append(
-            f"The receiver answered {_number(total.value)} requests a second, "
-            f"{_number(peak.value)} in the busiest second{_workers(summary, scenario)}."
+            f"The receiver answered {shown_number(total.value)} requests a second, "
+            f"{shown_number(peak.value)} in the busiest second{_workers(summary, scenario)}."
         )
     return [line for sentence in told for line in textwrap.wrap(sentence, WIDTH)]
 
@@ -155,7 +156,7 @@ def _workers(summary: Summary, scenario: Scenario) -> str:
     plural = "workers" if workers > 1 else "worker"
     return (
         f"; its {workers:,} {plural} were busy {_percent(busy.value)} of the time and a task "
-        f"waited {_number(waiting.value)} s for one"
+        f"waited {shown_number(waiting.value)} s for one"
     )
 
 
@@ -176,11 +177,11 @@ def _cell(estimate: Estimate | None, *, has_width: bool = True) -> str:
     if estimate is None:
         return ""
     if estimate.half_width is None or not has_width:
-        return _number(estimate.value)
-    return f"{_number(estimate.value)} ± {_rounded(estimate.half_width, 2)}"
+        return shown_number(estimate.value)
+    return f"{shown_number(estimate.value)} ± {_rounded(estimate.half_width, 2)}"
 
 
-def _number(value: float) -> str:
+def shown_number(value: float) -> str:
     """Four significant digits; whole numbers from 1,000 on."""
     return _rounded(value, 4)
 
