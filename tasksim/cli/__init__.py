@@ -21,6 +21,7 @@ from tasksim.cli import (
     scenarios,
     schema,
     serve,
+    sweep,
     trace,
     verify,
 )
@@ -35,6 +36,7 @@ INTERRUPTED: Final = 130
 COMMANDS: Final = (
     run,
     compare,
+    sweep,
     scenarios,
     schema,
     trace,

@@ -42,3 +42,17 @@ def replication_progress(scenario: Scenario, replications: int) -> Iterator[Prog
             bar.update(line, completed=before + arrived)
 
         yield show
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[[int], None] | None]:
+    """What to call with the number that is finished; None where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        line = bar.add_task(what, total=total)
+        yield lambda done: bar.update(line, completed=done)
