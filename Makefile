@@ -30,6 +30,8 @@ nightly: $(DEV)
 results: $(DEV)
 	$(BIN)/tasksim run demo --replications 10 --out results/demo
 	$(BIN)/tasksim compare-live live-smoke --out results/first-circle
+	$(BIN)/tasksim sweep demo --over receiver.poll_frequency.interval_s=1:30:log6 \
+	    --set requesters.impatient.polling="{ kind = 'hint', default_s = 5 }" --out results/poll-interval
 
 notebooks: $(DEV)
 	$(BIN)/python -m pytest -m notebooks tests/notebooks

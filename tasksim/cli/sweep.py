@@ -65,7 +65,8 @@ def act(args: argparse.Namespace) -> int:
         )
         return 130
     origin = {
-        "scenarios": [scenario_digest(point.scenario) for point in points],
+        "scenario": args.scenario,
+        "scenario_digests": [scenario_digest(point.scenario) for point in points],
         "over": args.over,
         "set": args.set,
         "replications": args.replications,

@@ -34,6 +34,16 @@ def lengthened_ns(gap_ns: float, jitter: float, u: float) -> int:
     return int(gap_ns * (1.0 + jitter * u) + 0.5)
 
 
+def grown_ns(
+    base_ns: float, factor: float, cap_ns: float, capped_from: float, attempt: int
+) -> float:
+    """Base * factor**attempt, at most the cap, which holds from attempt *capped_from* on."""
+    if attempt >= capped_from:
+        return cap_ns
+    # float(): an integer power differs in the last bit between Python and compiled code.
+    return min(cap_ns, base_ns * factor ** float(attempt))
+
+
 def fixed_gap_ns(
     params: Params,
     state: Params,  # noqa: ARG001
@@ -85,10 +95,7 @@ def backoff_gap_ns(
     *params* = (base in ns, factor, cap in ns, jitter share, attempt at which the cap is reached).
     """
     base_ns, factor, cap_ns, jitter, capped_from = params
-    gap_ns = cap_ns
-    if attempt < capped_from:
-        # float(): an integer power differs in the last bit between Python and compiled code.
-        gap_ns = min(cap_ns, base_ns * factor ** float(attempt))
+    gap_ns = grown_ns(base_ns, factor, cap_ns, capped_from, attempt)
     return max(lengthened_ns(gap_ns, jitter, u), retry_after_ns)
 
 
@@ -109,9 +116,7 @@ def spread_backoff_gap_ns(
     Source: Brooker 2015, Exponential Backoff and Jitter.
     """
     base_ns, factor, cap_ns, least, capped_from = params
-    ceiling_ns = cap_ns
-    if attempt < capped_from:
-        ceiling_ns = min(cap_ns, base_ns * factor ** float(attempt))
+    ceiling_ns = grown_ns(base_ns, factor, cap_ns, capped_from, attempt)
     return max(int(ceiling_ns * (least + (1.0 - least) * u) + 0.5), retry_after_ns, 1)
 
 
