@@ -41,7 +41,8 @@ def grown_ns(
     if attempt >= capped_from:
         return cap_ns
     # float(): an integer power differs in the last bit between Python and compiled code.
-    return min(cap_ns, base_ns * factor ** float(attempt))
+    grown: float = base_ns * factor ** float(attempt)
+    return min(cap_ns, grown)
 
 
 def fixed_gap_ns(
