@@ -104,7 +104,7 @@ class Receiver(Lifecycle):
             return self._answer(caller, message, now)
         except ProtocolError as fault:
             if isinstance(message, Cancel | InputAnswer):  # a notification is not answered
-                self._observe_notice(message, NONE, fault.reason, now)
+                self._observe_notice(message, fault.reason, now)
                 return []
             return [Send(session, self._refusal(caller, message, fault, now))]
 
@@ -116,10 +116,11 @@ class Receiver(Lifecycle):
 
     def _caller(self, session: str, principal: str) -> Caller:
         binding = self._rules.binding
+        requester = principal or session  # who names no principal is known by its session
         owner = session
         if binding is not Binding.SESSION:
-            owner = principal if binding is Binding.PRINCIPAL else ""
-        return Caller(owner, session, principal or session)
+            owner = requester if binding is Binding.PRINCIPAL else ""
+        return Caller(owner, session, requester)
 
     # Requests.
 
@@ -267,7 +268,7 @@ class Receiver(Lifecycle):
         """
         record = self._records.created_by(session, message.request_id)
         if record is None:
-            self._observe_notice(message, NONE, Reason.NOT_FOUND, now)
+            self._observe_notice(message, Reason.NOT_FOUND, now)
             return []
         self._observe(
             now, Kind.RECEIVED, record.number, Operation.CANCEL, message.attempt, record.status
@@ -288,7 +289,7 @@ class Receiver(Lifecycle):
         record = self._records.get((owner, message.task_id))
         if record is None or message.request_id not in record.pending:
             number = None if record is None else record.number
-            self._observe_notice(message, NONE, Reason.DISREGARDED, now, number)
+            self._observe_notice(message, Reason.DISREGARDED, now, number)
             return []
         record.pending.discard(message.request_id)
         self._observe(
@@ -345,7 +346,6 @@ class Receiver(Lifecycle):
     def _observe_notice(
         self,
         message: Notice,
-        status: int,
         reason: int,
         now: int,
         known: int | None = None,
@@ -354,7 +354,7 @@ class Receiver(Lifecycle):
         number = NONE if message.draw is None else message.draw.entity
         self._observe(
             now, Kind.RECEIVED, number if known is None else known, OPERATION_OF[type(message)],
-            message.attempt, status, reason,
+            message.attempt, NONE, reason,
         )  # fmt: skip
 
     # Abuse.

@@ -126,6 +126,14 @@ def test_a_principal_keeps_its_tasks_over_sessions() -> None:
     assert reply.message.reason is Reason.NOT_FOUND  # type: ignore[union-attr]
 
 
+@pytest.mark.requirement("R49")
+def test_who_names_no_principal_is_bound_to_its_session() -> None:
+    receiver, _ = new_receiver(binding=Binding.PRINCIPAL)
+    receiver.receive("one", create(), 0)
+    (reply,) = receiver.receive("two", get(), 0)
+    assert reply.message.reason is Reason.NOT_FOUND  # type: ignore[union-attr]
+
+
 @pytest.mark.requirement("R50")
 def test_without_binding_everybody_sees_everything_and_is_told_so() -> None:
     receiver, _ = new_receiver(binding=Binding.NOTHING)

@@ -13,9 +13,9 @@ from tasksim.eventlog.schema import NEVER
 from tasksim.protocol.occurrences import Reason
 from tasksim.scenario.loading import ScenarioError, parse
 from tasksim.scenario.workload import Workload, mean_rate
+from tests.public_logs import AZURE, needs
 
 S = 1_000_000_000
-AZURE = Path("/work/shared/data/AzureLLMInferenceTrace_code.csv")
 
 BURSTY = """
 tasks = {tasks}
@@ -180,8 +180,8 @@ def test_a_trace_can_be_thinned_by_its_own_draws(tmp_path: Path) -> None:
     assert [plan.index for plan in plans] == list(range(len(plans)))
 
 
-@pytest.mark.skipif(not AZURE.exists(), reason="the public trace is not on this machine")
-def test_the_azure_trace_runs_as_it_stands(tmp_path: Path) -> None:
+@needs(AZURE)
+def test_the_azure_trace_runs_as_it_stands() -> None:
     text = f"""
     [arrivals]
     kind = "trace"

@@ -8,9 +8,9 @@ import pytest
 
 from tasksim.scenario.model import Columns, Trace
 from tasksim.scenario.traces import TraceError, read_trace
+from tests.public_logs import NASA, needs
 
 S = 1_000_000_000
-NASA = Path(__file__).parents[4] / "shared" / "data" / "NASA-iPSC-1993-3.1-cln.swf.gz"
 CSV = "arrival_s,requester,duration_s\n10,bob,5\n0,ann,1.5\n10,ann,0\n"
 
 
@@ -125,7 +125,7 @@ def test_cutting_away_every_row_is_refused(tmp_path: Path) -> None:
         read_trace(Trace(file=tmp_path / "t.csv", first=9))
 
 
-@pytest.mark.skipif(not NASA.exists(), reason="the public log is not beside this checkout")
+@needs(NASA)
 def test_the_nasa_log_has_its_jobs_and_users() -> None:
     rows = read_trace(Trace(file=NASA))
     assert (len(rows), rows.requesters) == (18_239, 69)
