@@ -103,15 +103,18 @@ class Receiver(Lifecycle):
                 return self._input(caller.owner, message, now)
             return self._answer(caller, message, now)
         except ProtocolError as fault:
-            if isinstance(message, Cancel | InputAnswer):  # a notification is not answered
-                self._observe_notice(message, fault.reason, now)
-                return []
-            return [Send(session, self._refusal(caller, message, fault, now))]
+            return self.refuse(session, message, fault, now, principal)
 
     def refuse(
-        self, session: str, message: Question, fault: ProtocolError, now: int, principal: str = ""
+        self, session: str, message: Request, fault: ProtocolError, now: int, principal: str = ""
     ) -> list[Output]:
-        """Refuse a request that its driver cannot take in hand; it changes nothing."""
+        """Refuse a message that is at fault, or that its driver cannot take in hand.
+
+        It changes nothing; a notification is not answered, but is on record.
+        """
+        if isinstance(message, Cancel | InputAnswer):
+            self._observe_notice(message, fault.reason, now)
+            return []
         return [Send(session, self._refusal(self._caller(session, principal), message, fault, now))]
 
     def _caller(self, session: str, principal: str) -> Caller:

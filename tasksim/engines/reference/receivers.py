@@ -122,7 +122,7 @@ class ReceiverSide:
             "jobs": self._workers.jobs,
             "open requests": len(self._open),
             "requests being answered": 0 if self._desk is None else self._desk.busy,
-            "requests in hand": self._in_hand.total(),
+            "requests in hand": len(self._in_hand),
         }
         if self._machine.resident_tasks == 0:
             held |= self._machine.sizes(END_OF_TIME)
@@ -154,8 +154,6 @@ class ReceiverSide:
         who = "" if limit is None or limit.scope == "total" else peer.principal
         hand = (operation, who)
         if limit is not None and self._in_hand[hand] >= limit.limit:
-            if isinstance(request, Cancel | InputAnswer):
-                return
             fault = RateLimitedError(ns_from_s(limit.retry_after_s))
             outputs = self._machine.refuse(session, request, fault, self._env.now, peer.principal)
             for output in outputs:
@@ -165,12 +163,17 @@ class ReceiverSide:
         self._in_hand[hand] += 1
         peer.expect(None)  # when it will be answered is not known yet
 
-        def act() -> None:
+        def let_go() -> None:
             self._in_hand[hand] -= 1
+            if not self._in_hand[hand]:
+                del self._in_hand[hand]
+
+        def act() -> None:
+            let_go()
             self._take(peer, session, request)
 
         def drop() -> None:
-            self._in_hand[hand] -= 1
+            let_go()
             self._refuse(peer, request, operation)
 
         tie = rank(TIE_OF[type(request)], peer.plan.index, request.attempt)

@@ -376,3 +376,20 @@ def test_only_so_many_requests_are_in_hand() -> None:
     assert (found.tasks.outcome == Reason.RETRIEVED).all()
     with pytest.raises(ScenarioError, match=r"needs receiver\.handling"):
         parse(text(receiver="rate_limits = { get = { kind = 'concurrency', limit = 3 } }"), "f")
+
+
+def test_a_cancel_that_is_not_taken_in_hand_is_on_record() -> None:
+    """Two cancels at one instant, one hand, a second to answer each."""
+    sections = {
+        "requesters": "cancel_share = 1.0\ncancel_after = { kind = 'constant', value_s = 5 }",
+        "receiver": "handling = { servers = 9, cancel_s = 1 }\n"
+        "rate_limits = { cancel = { kind = 'concurrency', limit = 1 } }",
+    }
+    found = simulate(
+        parse(text(tasks=2, work_s=20, **sections), "f", ["arrivals.rate=1000"]), level="events"
+    )
+    log = found.events
+    assert log is not None
+    assert check_log(log) == []
+    is_cancel = (log.kind == Kind.RECEIVED) & (log.operation == Operation.CANCEL)
+    assert sorted(log.reason[is_cancel].tolist()) == [NEVER, Reason.RATE_LIMITED]
