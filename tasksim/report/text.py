@@ -63,7 +63,7 @@ def sentences(summary: Summary, scenario: Scenario) -> list[str]:
         (
             f"Of {arrived:,} tasks {_percent(counts['retrieved'] / arrived)} gave their result to "
             f"the requester, {_percent(counts['failed'] / arrived)} failed and "
-            f"{_percent(counts['lost'] / arrived)} of the results were lost."
+            f"{_percent(counts['lost'] / arrived)} of the results were lost{_others(counts)}."
         )
     ]
     delay, tail = summary.get("detection_delay_s.mean"), summary.get("detection_delay_s.p95")
@@ -82,6 +82,20 @@ def sentences(summary: Summary, scenario: Scenario) -> list[str]:
             f"{shown_number(peak.value)} in the busiest second{_workers(summary, scenario)}."
         )
     return [line for sentence in told for line in textwrap.wrap(sentence, WIDTH)]
+
+
+def _others(counts: dict[str, int]) -> str:
+    """What else became of tasks, as the end of a sentence: nothing is left unsaid."""
+    ends = (
+        ("cancelled", "cancelled"),
+        ("gave_up", "given up by their requesters"),
+        ("rejected", "rejected"),
+        ("unknown", "lost in the work"),
+        ("censored", "still open at the end"),
+    )
+    arrived = counts["arrived"]
+    said = [f"{_percent(counts[key] / arrived)} were {end}" for key, end in ends if counts[key]]
+    return f"; {', '.join(said)}" if said else ""
 
 
 def table(summary: Summary) -> list[str]:
