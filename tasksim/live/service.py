@@ -17,17 +17,18 @@ from tasksim.eventlog.recorder import EventRecorder
 from tasksim.live.reach import require_live
 from tasksim.live.workers import Work, WorkPool
 from tasksim.protocol.errors import InvalidMessageError
-from tasksim.protocol.lifecycle import Output, Send, StartWork, StopWork
 from tasksim.protocol.messages import (
     Call,
     Cancel,
     Create,
     Created,
     InputRequest,
+    Pushed,
     Question,
     Reply,
 )
 from tasksim.protocol.occurrences import Kind, Operation, Reason
+from tasksim.protocol.outputs import Answer, Output, Send, StartWork, StopWork
 from tasksim.protocol.receiver import Receiver
 from tasksim.protocol.records import Key
 from tasksim.protocol.rules import told
@@ -201,11 +202,13 @@ class TaskService:
 
     def _answer_original(self, work: Work[Key], at: int) -> None:
         """End a task; its original response goes out, if its stream is still open (N09)."""
-        answer = (
+        outputs = (
             self._receiver.work_failed(work.key, FAILURE_TEXT, at)
             if work.fails
             else self._receiver.work_succeeded(work.key, RESULT, at)
         )
+        (answer,) = [output.message for output in outputs if isinstance(output, Answer)]
+        assert len(outputs) == 1, "the rest is refused before it is served"
         pending = self._pending.pop(work.key)
         is_lost = pending.closes_at is not None and at > pending.closes_at
         if is_lost:
@@ -284,7 +287,7 @@ def _parts(
         else:
             assert isinstance(output, Send), "the rest is refused before it is served"
             message = output.message
-            assert not isinstance(message, InputRequest), "the work asks for nothing"
+            assert not isinstance(message, InputRequest | Pushed), "it says nothing unasked"
             if isinstance(message, Created):
                 created = message
             else:

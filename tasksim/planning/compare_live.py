@@ -23,18 +23,23 @@ from tasksim.eventlog.schema import NEVER, Column
 from tasksim.eventlog.tasks import TaskTable
 from tasksim.live.launch import Drive, both_sides, run_load, running_receiver, save_scenario
 from tasksim.metrics.estimators import Estimate, batch_mean, quantile
+from tasksim.policies import ABSENT
+from tasksim.policies.learning import NOTHING
 from tasksim.scenario.distributions import Constant
-from tasksim.scenario.model import (
+from tasksim.scenario.model import Network, Population, Scenario
+from tasksim.scenario.poll_rules import polling_rule
+from tasksim.scenario.polls import (
+    AgentPolling,
     BackoffPolling,
     FixedPolling,
     HazardPolling,
     HintPolling,
-    Network,
-    Population,
+    LearningPolling,
+    LongPolling,
+    PythonPolling,
     QuadraticPolling,
     RampPolling,
     ReferenceLoop,
-    Scenario,
     ScheduledPolling,
     WaitThenFixed,
 )
@@ -190,6 +195,14 @@ def _interval_s(scenario: Scenario, population: Population) -> float:
             return shortest_advice_s(scenario.receiver) or settings.default_s
         case BackoffPolling() | RampPolling() as settings:
             return settings.base_s
+        case LearningPolling() as settings:
+            return settings.min_s
+        case LongPolling() as settings:
+            return settings.default_s
+        case AgentPolling() | PythonPolling() as settings:
+            rule = polling_rule(settings, scenario)
+            state = (0.0, 0.5, *NOTHING)
+            return rule.gap_ns(rule.params, state, 1, 0, ABSENT, ABSENT, 0.5) / NS_PER_S
         case ScheduledPolling() as settings:
             return min(settings.gaps_s)
         case HazardPolling() as settings:

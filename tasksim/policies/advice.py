@@ -7,7 +7,10 @@ the task's age since it was created, and the tasks that have not ended.
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+GOLDEN: Final = 0x9E3779B9  # 2**32 / golden ratio, odd
+MASK: Final = (1 << 32) - 1
 Params = tuple[int, ...]
 AdviceRule = Callable[[Params, int, int], int]
 
@@ -33,12 +36,30 @@ def age_interval_ns(params: Params, age_ns: int, open_tasks: int) -> int:  # noq
     return params[1 + count + bisect_right(params, age_ns, 1, 1 + count) - 1]
 
 
+def spread_ns(interval_ns: int, share: float, sequence: int) -> int:
+    """An interval that is longer by up to *share* of itself, another for each task.
+
+    The parts follow the golden ratio, so that any few tasks in a row are told intervals as
+    different as can be, and what polls in step does so no longer. Nothing is drawn.
+
+    Source: Weyl 1916; the sequence of least discrepancy for one dimension.
+    """
+    part = (sequence * GOLDEN & MASK) * 2.0**-32
+    return int(interval_ns * (1.0 + share * part) + 0.5)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """A rule with its parameters."""
+    """A rule with its parameters, and the share by which it is spread."""
 
     interval_ns: AdviceRule
     params: Params
+    spread: float = 0.0
+
+    def told_ns(self, age_ns: int, open_tasks: int, sequence: int) -> int:
+        """What the task that was admitted as number *sequence* is told."""
+        interval_ns = self.interval_ns(self.params, age_ns, open_tasks)
+        return spread_ns(interval_ns, self.spread, sequence) if self.spread else interval_ns
 
 
 def fixed(interval_ns: int) -> Advice:

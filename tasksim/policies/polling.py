@@ -6,7 +6,9 @@ Rule 2: a gap is counted from the answer to the previous poll; gap 0 stands befo
 counted from the created notification, which carries no hint (SEP-1686 3.4).
 Rule 3: proportional jitter only lengthens a gap, so a hint that is respected stays respected
 (R22); the other jitters belong to backoff, which is deaf to hints.
-Rule 4: *state* = (the last gap in ns, 0 before the first; the task's own uniform, drawn once).
+Rule 4: *state* = (the last gap in ns, 0 before the first; the task's own uniform, drawn once); of
+a rule that learns it goes on with what its requester remembers, (tasks that ended, the sum of
+their durations in ns, of the logarithms of those, of the squares of these).
 """
 
 import math
@@ -212,6 +214,25 @@ def aged_gap_ns(
     return max(int(params[1 + count + place]), retry_after_ns)
 
 
+def tabled_gap_ns(
+    params: Params,
+    state: Params,  # noqa: ARG001
+    attempt: int,  # noqa: ARG001
+    age_ns: int,  # noqa: ARG001
+    hint_ns: int,  # noqa: ARG001
+    retry_after_ns: int,
+    u: float,
+) -> int:
+    """Gap in ns of somebody who polls when there is occasion: drawn anew each time.
+
+    *params* = quantiles of the gap in ns at equal steps from 0 to 1, at least two.
+    """
+    at = u * (len(params) - 1)
+    place = int(at)
+    low_ns, high_ns = params[place], params[place + 1]
+    return max(int(low_ns + (high_ns - low_ns) * (at - place) + 0.5), retry_after_ns, 1)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polling:
     """A polling rule with its parameters."""
@@ -223,6 +244,8 @@ class Polling:
     tests_late: bool = (
         False  # N12: sleeps before it looks at what a get said, then asks for results
     )
+    learns: bool = False  # whether its state goes on with what tasks that ended have taught
+    hold_ns: int = 0  # how long the receiver is asked to hold a get; 0: not at all
 
 
 def fixed(interval_ns: int, *, jitter: float = 0.0, first: First = First.AFTER_INTERVAL) -> Polling:
@@ -332,4 +355,21 @@ def backoff(
         params=(float(base_ns), factor, float(cap_ns), jitter, steps),
         first=first,
         jittered=jitter > 0,
+    )
+
+
+def tabled(quantiles_ns: Sequence[int]) -> Polling:
+    """Poll at gaps that are drawn from a law, given by its quantiles at equal steps."""
+    assert len(quantiles_ns) > 1, "a first and a last quantile"
+    return Polling(gap_ns=tabled_gap_ns, params=tuple(map(float, quantiles_ns)), jittered=True)
+
+
+def held(hold_ns: int, otherwise_ns: int, *, jitter: float = 0.0) -> Polling:
+    """Ask the receiver to hold each get; as advertised, else *otherwise_ns*, where it does not."""
+    return Polling(
+        gap_ns=hint_gap_ns,
+        params=(float(otherwise_ns), jitter, math.inf, 0.0, 0.0),
+        first=First.AT_ONCE,
+        jittered=jitter > 0,
+        hold_ns=hold_ns,
     )

@@ -75,6 +75,15 @@ class DeleteRefusedError(ProtocolError):
         super().__init__(f"Cannot delete task: Task status is '{status.name.lower()}'")
 
 
+class CancelRefusedError(ProtocolError):
+    """The task has ended: there is nothing to cancel (D2)."""
+
+    reason = Reason.ENDED
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(f"Cannot cancel task: Task status is '{status.name.lower()}'")
+
+
 class OverLimitError(ProtocolError):
     """The requester asks for more than the receiver gives at once (R51, R52)."""
 
@@ -91,6 +100,20 @@ class TooManyTasksError(OverLimitError):
 
     reason = Reason.CONCURRENCY
     text = "Too many concurrent tasks"
+
+
+class StoreFullError(OverLimitError):
+    """As many tasks are remembered as there is room for, and none may be forgotten."""
+
+    reason = Reason.STORE_FULL
+    text = "Too many tasks are kept"
+
+
+class TooManyConnectionsError(OverLimitError):
+    """As many requests are held open as are allowed."""
+
+    reason = Reason.CONCURRENCY
+    text = "Too many open requests"
 
 
 class RateLimitedError(OverLimitError):

@@ -12,9 +12,14 @@ from enum import IntEnum
 from typing import Final
 
 from tasksim.policies import ABSENT, UNLIMITED
+from tasksim.policies.learning import NOTHING
+from tasksim.policies.polling import Params
+from tasksim.protocol.manners import Asking, Cancelling
 from tasksim.protocol.messages import (
     Call,
     Cancel,
+    CancelTask,
+    Child,
     Create,
     Delete,
     DrawAddress,
@@ -23,6 +28,7 @@ from tasksim.protocol.messages import (
     InputAnswer,
     Request,
     RequestId,
+    Update,
 )
 from tasksim.protocol.occurrences import NONE, Kind, Observer, Operation, Reason
 from tasksim.protocol.rules import RequesterRules
@@ -41,6 +47,16 @@ class Fate:
     phase_unit: float = 0.0
     cancel_after_ns: int | None = None  # from asking for the task
     think_ns: Callable[[int], int] = lambda ordinal: 0  # noqa: ARG005 - from a prompt to its answer
+    crash_after_ns: int | None = None  # from asking for the task; None: the requester stays
+
+
+class Lore:
+    """What a requester remembers of its tasks that have ended, for rules that learn."""
+
+    __slots__ = ("row",)
+
+    def __init__(self) -> None:
+        self.row: Params = NOTHING
 
 
 class Phase(IntEnum):
@@ -68,9 +84,14 @@ class Exchanges:
         "_cancel_at",
         "_cancel_waits",
         "_cancelled_at",
+        "_children",
+        "_clear_at",
         "_confirmed",
+        "_crash_at",
         "_creation_ids",
         "_deletes",
+        "_detected",
+        "_down_until",
         "_draw",
         "_due",
         "_failures",
@@ -78,12 +99,16 @@ class Exchanges:
         "_fetches",
         "_given",
         "_gives_up_at",
+        "_heard_at",
         "_hint_ns",
         "_is_on_way",
         "_last_gap_ns",
         "_limited",
+        "_lore",
+        "_milestone",
         "_observe",
         "_outcome",
+        "_parent_id",
         "_phase",
         "_polled_at",
         "_prompted",
@@ -94,11 +119,12 @@ class Exchanges:
         "_sent_at",
         "_tries",
         "_viewed",
+        "children_wanted",
         "number",
         "task_id",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - who it is, how it behaves, what chance holds for it
         self,
         *,
         task_id: str,
@@ -108,8 +134,10 @@ class Exchanges:
         call: Call,
         fate: Fate = Fate(),
         deletes: bool = False,
+        lore: Lore | None = None,
+        parent_id: str | None = None,
     ) -> None:
-        self.task_id: Final = task_id
+        self.task_id = task_id  # where the receiver makes ids, its draft until that is known
         self.number: Final = number
         self._rules = rules
         self._observe = observe
@@ -117,16 +145,26 @@ class Exchanges:
         self._fate = fate
         self._draw = fate.draw
         self._deletes = deletes  # as soon as all is known (R44)
+        self._lore = Lore() if lore is None else lore
+        self._parent_id = parent_id  # the task that waits for this one
+        self.children_wanted: list[Child] = []  # tasks that the driver is to ask for, and drop
         self._phase = Phase.IDLE
         self._outcome = Reason.GAVE_UP  # while the delete is on its way: the outcome to come
         # Deadlines.
         self._due: tuple[int, Tie] | None = None  # of the exchange
-        self._aside: tuple[int, Tie] | None = None  # the first of the three below
+        self._aside: tuple[int, Tie] | None = None  # the first of the four below
+        self._crash_at: int | None = None  # when it will be gone for a while
         self._cancel_at: int | None = None  # when the user will have had enough
         self._gives_up_at: int | None = None  # when it will have waited long enough
         self._answers: list[tuple[int, int, RequestId]] = []  # what the user will have said when
         # What it knows.
         self._confirmed = False  # the receiver has shown that the task exists
+        self._detected = False  # its end is known
+        self._down_until = 0  # until when it hears nothing
+        self._heard_at = 0  # when the task showed itself first
+        self._clear_at = 0  # when it was last known not to have ended
+        self._milestone = 0  # intermediate results that are known of
+        self._children: set[str] = set()  # tasks that the task has asked for
         self._hint_ns = ABSENT
         self._last_gap_ns = 0
         self._seen: Status | None = None  # a terminal status that is not acted on yet (N12)
@@ -174,22 +212,27 @@ class Exchanges:
             call=self._call,
             draw=self._draw,
             attempt=attempt,
+            parent_id=self._parent_id,
         )
         return [create]
 
     def _poll(self, now: int) -> list[Request]:
+        attempt = self._attempt
+        if attempt >= self._rules.polls_max != UNLIMITED:
+            return self._close(Reason.GAVE_UP, now)
         self._phase = Phase.POLLING
         self._is_on_way = True
-        attempt = self._attempt
+        hold_ns = self._rules.polling.hold_ns
         self._attempt += 1
         self._polled_at = now
-        self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
+        self._wake(now + self._rules.request_timeout_ns + hold_ns, Tie.REQUEST_TIMEOUT)
         self._observe(now, Kind.SENT, self.number, Operation.GET, attempt)
         get = Get(
             request_id=self._next_request_id(),
             task_id=self.task_id,
             draw=self._draw,
             attempt=attempt,
+            hold_ns=hold_ns,
         )
         return [get]
 
@@ -225,6 +268,10 @@ class Exchanges:
         self._cancelled_at = now
         self._answers.clear()
         self._set_aside()
+        if self._rules.augmented and self._rules.manners.cancelling is not Cancelling.NOTIFIED:
+            self._observe(now, Kind.SENT, self.number, Operation.CANCEL, 0)
+            own_id = self._next_request_id()
+            return [CancelTask(request_id=own_id, task_id=self.task_id, draw=self._draw)]
         cancels: list[Request] = []
         for attempt, request_id in enumerate(self._creation_ids):
             self._observe(now, Kind.SENT, self.number, Operation.CANCEL, attempt)
@@ -241,6 +288,15 @@ class Exchanges:
         self._given.append(request_id)
         self._answered_at = now
         self._observe(now, Kind.SENT, self.number, Operation.INPUT, attempt)
+        if self._rules.manners.asking is Asking.PULLED:
+            update = Update(
+                request_id=self._next_request_id(),
+                task_id=self.task_id,
+                answers={request_id: {}},
+                draw=self._draw,
+                attempt=attempt,
+            )
+            return [update]
         answer = InputAnswer(
             request_id=request_id, task_id=self.task_id, draw=self._draw, attempt=attempt
         )
@@ -254,6 +310,8 @@ class Exchanges:
     def _set_aside(self) -> None:
         """Work out the first deadline that has nothing to do with the exchange."""
         found = []
+        if self._crash_at is not None:
+            found.append((self._crash_at, Tie.CRASH))
         if self._cancel_at is not None:
             found.append((self._cancel_at, Tie.CANCEL_DUE))
         if self._answers:
@@ -264,7 +322,7 @@ class Exchanges:
 
     def _drop_asides(self) -> None:
         """Nothing is left to be done but what is on its way."""
-        self._cancel_at = self._gives_up_at = self._aside = None
+        self._cancel_at = self._gives_up_at = self._crash_at = self._aside = None
         self._cancel_waits = False
         self._answers.clear()
 
@@ -272,6 +330,8 @@ class Exchanges:
         self._sent_at = asked_at
         if self._fate.cancel_after_ns is not None:
             self._cancel_at = max(asked_at + self._fate.cancel_after_ns, now)
+        if self._fate.crash_after_ns is not None:
+            self._crash_at = max(asked_at + self._fate.crash_after_ns, now)
         if self._rules.patience_ns != UNLIMITED:
             self._gives_up_at = max(asked_at + self._rules.patience_ns, now)
         self._set_aside()
@@ -281,7 +341,9 @@ class Exchanges:
         if self._rules.backoff is not None and not self._confirmed:
             polling = self._rules.backoff  # N03
         u = self._fate.poll_unit(attempt) if polling.jittered else 0.0
-        state = (self._last_gap_ns, self._fate.phase_unit)
+        state: Params = (self._last_gap_ns, self._fate.phase_unit)
+        if polling.learns:
+            state += self._lore.row
         gap_ns = polling.gap_ns(
             polling.params, state, attempt, now - self._sent_at, self._hint_ns, retry_after_ns, u
         )

@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 from tasksim.policies import UNLIMITED
 from tasksim.policies.limiters import FRESH, TAKEN, Limit, State
-from tasksim.protocol.errors import RateLimitedError, TooManyTasksError
+from tasksim.protocol.errors import RateLimitedError
 from tasksim.protocol.occurrences import Operation, Reason
 from tasksim.protocol.rules import ReceiverRules, Watch
 
@@ -62,13 +62,12 @@ class Gate:
         if meter is not None:
             meter.require(requester, now)
 
-    def require_room(self, requester: str) -> None:
-        """Raise TooManyTasksError when as many tasks are open as are allowed (R52a)."""
+    def has_room(self, requester: str) -> bool:
+        """Whether one more task may be open (R52a)."""
         rules = self._rules
         own = self._open.get(requester, 0)
         is_full = own >= rules.open_per_requester != UNLIMITED
-        if is_full or self._open_total >= rules.open_total != UNLIMITED:
-            raise TooManyTasksError(rules.retry_after_ns)
+        return not is_full and not self._open_total >= rules.open_total != UNLIMITED
 
     def opened(self, requester: str) -> None:
         """A task of the requester was admitted."""

@@ -59,16 +59,18 @@ class Create:
     call: Call = PLAIN_CALL
     draw: DrawAddress | None = None
     attempt: int = 0
+    parent_id: str | None = None  # of the task that this one is a child of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Get:
-    """Ask for a task's status (3.2)."""
+    """Ask for a task's status (3.2); the receiver may hold it until that changes."""
 
     request_id: RequestId
     task_id: str
     draw: DrawAddress | None = None
     attempt: int = 0
+    hold_ns: int = 0  # how long it may be held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +126,28 @@ class InputAnswer:
     attempt: int = 0
 
 
-Question = Create | Get | GetResult | List | Delete  # what is answered
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelTask:
+    """Ask for a task to be cancelled, by its own id (D2, D3)."""
+
+    request_id: RequestId
+    task_id: str
+    draw: DrawAddress | None = None
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """What the user said, under the keys of the questions that a get carried (D3)."""
+
+    request_id: RequestId
+    task_id: str
+    answers: Mapping[RequestId, Mapping[str, Any]] = field(default_factory=dict)
+    draw: DrawAddress | None = None
+    attempt: int = 0
+
+
+Question = Create | Get | GetResult | List | Delete | CancelTask | Update  # what is answered
 Notice = Cancel | InputAnswer  # what is not
 Request = Question | Notice
 
@@ -134,6 +157,7 @@ class Created:
     """Notification: the task exists and can be polled (3.4, R03)."""
 
     task_id: str
+    attempt: int = 0  # of the creation that it follows; the wire does not tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +176,20 @@ class InputRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """A task that another one needs: its requester is to ask for it under that id."""
+
+    task_id: str
+    call: Call = PLAIN_CALL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskView:
-    """Answer to a get (6, R19): what the receiver says of a task."""
+    """What the receiver says of a task (6, R19): to a get, or to what *operation* says.
+
+    D2 and D3 answer creations with it, D2 also cancels; D3 puts into it what a task ended with
+    (*payload*) and what it asks (*prompts*).
+    """
 
     request_id: RequestId
     task_id: str
@@ -161,6 +197,30 @@ class TaskView:
     keep_alive_ns: int | None
     poll_interval_ns: int | None = None
     error: str | None = None
+    attempt: int = 0
+    operation: Operation = Operation.GET
+    payload: Mapping[str, Any] | None = None
+    prompts: tuple[InputRequest, ...] = ()
+    milestone: int = 0  # intermediate results so far
+    parent_id: str | None = None
+    children: tuple[Child, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pushed:
+    """Notification: what became of a task, before anybody asked."""
+
+    task_id: str
+    view: TaskView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """Answer to a cancel or an update that says only that it came (D3)."""
+
+    request_id: RequestId
+    task_id: str
+    operation: Operation
     attempt: int = 0
 
 
@@ -208,8 +268,8 @@ class Failure:
     attempt: int = 0
 
 
-Reply = TaskView | TaskPage | Deleted | Result | Failure
-Message = Request | Created | InputRequest | Reply
+Reply = TaskView | TaskPage | Deleted | Acknowledged | Result | Failure
+Message = Request | Created | InputRequest | Pushed | Reply
 
 OPERATION_OF: Final[dict[type[Request], Operation]] = {
     Create: Operation.CREATE,
@@ -219,4 +279,6 @@ OPERATION_OF: Final[dict[type[Request], Operation]] = {
     InputAnswer: Operation.INPUT,
     List: Operation.LIST,
     Delete: Operation.DELETE,
+    CancelTask: Operation.CANCEL,
+    Update: Operation.INPUT,
 }

@@ -34,6 +34,7 @@ class Operation(IntEnum):
     CREATED = 6  # the notification
     ORIGINAL = 7  # the late answer to the request that created the task
     INPUT = 8  # the receiver asks the requester for input
+    PUSH = 9  # the receiver tells what became of the task, unasked
 
 
 class Kind(IntEnum):
@@ -66,6 +67,17 @@ class Kind(IntEnum):
     PROMPTED = 24  # a request for input reached the requester (ordinal: which)
     DUPLICATED = 25  # the network delivers a message twice (operation, ordinal)
     SUSPECTED = 26  # a requester looks abusive to the receiver (operation, reason)
+    HELD = 27  # the receiver holds a request open, to answer it later (operation, ordinal)
+    RELEASED = 28  # a held request is answered, or its connection is gone (operation, ordinal)
+    QUEUED = 29  # a creation waits for room (operation, ordinal)
+    EVICTED = 30  # a full store forgot an ended task before its retention had passed (status)
+    PUSHED = 31  # what the receiver told unasked reached the requester (status) [milestone]
+    MILESTONE = 32  # the work has an intermediate result [which, from 1]
+    SEEN = 33  # the requester knows of intermediate results [how many]
+    CRASHED = 34  # the requester is gone for a while [how long, ns]
+    CHILDREN_ASKED = 35  # the work needs child tasks [how many]
+    DIED = 36  # the worker died; nobody knows yet
+    STALLED = 37  # the receiver stands still [how long, ns]
 
 
 class Reason(IntEnum):
@@ -107,6 +119,16 @@ class Reason(IntEnum):
     # What makes a requester suspect.
     FAILED_LOOKUPS = 26
     EARLY_POLLS = 27
+    # Refusals by the receiver, continued.
+    ENDED = 28  # a cancel of what had ended (D2)
+    STORE_FULL = 29
+    # Outcomes, continued.
+    NOT_NEEDED = 30  # another task of the batch was enough
+    # Where a message was lost, continued.
+    NETWORK_DOWN = 31
+    STREAM_CUT = 32
+    BREAKER_OPEN = 33  # the requester's own circuit breaker let it not out
+    BUDGET_SPENT = 34  # nor did its budget of retries
 
 
 SIDE_OF: Final[dict[Kind, Side]] = {
@@ -137,6 +159,17 @@ SIDE_OF: Final[dict[Kind, Side]] = {
     Kind.SUSPECTED: Side.RECEIVER,
     Kind.FREED: Side.RECEIVER,
     Kind.INTERRUPTED: Side.RECEIVER,
+    Kind.HELD: Side.RECEIVER,
+    Kind.RELEASED: Side.RECEIVER,
+    Kind.QUEUED: Side.RECEIVER,
+    Kind.EVICTED: Side.RECEIVER,
+    Kind.PUSHED: Side.REQUESTER,
+    Kind.MILESTONE: Side.RECEIVER,
+    Kind.SEEN: Side.REQUESTER,
+    Kind.CRASHED: Side.REQUESTER,
+    Kind.CHILDREN_ASKED: Side.RECEIVER,
+    Kind.DIED: Side.RECEIVER,
+    Kind.STALLED: Side.RECEIVER,
 }
 
 

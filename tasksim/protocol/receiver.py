@@ -12,12 +12,12 @@ receiver's own count; it cannot see more.
 Times are nanoseconds on the driver's clock, and never run backwards.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final
 
-from tasksim.policies import ABSENT, UNLIMITED
-from tasksim.policies.retention import granted_ns
+from tasksim.protocol.book import CANCELLED, Caller, number_of
 from tasksim.protocol.cursors import Cursors
 from tasksim.protocol.errors import (
+    CancelRefusedError,
     DeleteRefusedError,
     DuplicateTaskError,
     OverLimitError,
@@ -25,27 +25,21 @@ from tasksim.protocol.errors import (
     ResultNotReadyError,
     TaskExpiredError,
     TaskNotFoundError,
+    TooManyConnectionsError,
     UnknownMethodError,
 )
 from tasksim.protocol.gate import Sentry
-from tasksim.protocol.lifecycle import (
-    Answer,
-    Lifecycle,
-    Output,
-    ResumeWork,
-    RunPlain,
-    Send,
-    StartWork,
-    StopWork,
-)
+from tasksim.protocol.lifecycle import Lifecycle
+from tasksim.protocol.manners import Cancelling, Early
 from tasksim.protocol.messages import (
     OPERATION_OF,
+    Acknowledged,
     Cancel,
+    CancelTask,
     Create,
     Created,
     Delete,
     Deleted,
-    DrawAddress,
     Failure,
     Get,
     GetResult,
@@ -55,25 +49,17 @@ from tasksim.protocol.messages import (
     Question,
     Request,
     RequestId,
-    Result,
     TaskPage,
-    TaskView,
+    Update,
 )
 from tasksim.protocol.occurrences import NONE, Kind, Observer, Operation, Reason
-from tasksim.protocol.records import Key, TaskRecord
-from tasksim.protocol.rules import Binding, ReceiverRules, rerun
+from tasksim.protocol.outputs import Answer, Output, ResumeWork, RunPlain, Send, StopWork
+from tasksim.protocol.records import TaskRecord
+from tasksim.protocol.rules import Binding, ReceiverRules
 from tasksim.protocol.states import TERMINAL, Status
 
 LOOKUPS: Final = frozenset({Reason.NOT_FOUND, Reason.EXPIRED})
-CANCELLED: Final = "Request was cancelled"
-
-
-class Caller(NamedTuple):
-    """Who sends a message: whose tasks it sees, in which session, and whom limits act on."""
-
-    owner: str
-    session: str
-    requester: str
+HELD_UNTIL: Final = TERMINAL | {Status.INPUT_REQUIRED}  # a get of these is answered at once
 
 
 class Receiver(Lifecycle):
@@ -87,13 +73,14 @@ class Receiver(Lifecycle):
     # What happens to it.
 
     def receive(
-        self, session: str, message: Request, now: int, principal: str = ""
+        self, session: str, message: Request, now: int, principal: str = "", via: Any = None
     ) -> list[Output]:
         """Take a message that arrived in *session* from *principal*.
 
-        A request that is at fault is answered with a ``Failure`` and changes nothing.
+        A request that is at fault is answered with a ``Failure`` and changes nothing. What is
+        answered later goes out with *via*.
         """
-        caller = self._caller(session, principal)
+        caller = self._caller(session, principal)._replace(via=via)
         try:
             if self._gate.limits:
                 self._gate.require_rate(OPERATION_OF[type(message)], caller.requester, now)
@@ -132,29 +119,35 @@ class Receiver(Lifecycle):
             return self._create(caller, message, now)
         if not self._rules.supports_tasks:
             raise UnknownMethodError("Tasks are not supported here")
-        if isinstance(message, Get):
-            return [Send(caller.session, self._get(caller, message, now))]
-        if isinstance(message, List):
-            return [Send(caller.session, self._list(caller.owner, message, now))]
-        if isinstance(message, Delete):
-            return self._delete(caller, message, now)
-        return [Send(caller.session, self._result(caller.owner, message, now))]
+        match message:
+            case Get():
+                return self._get(caller, message, now)
+            case List():
+                return [Send(caller.session, self._list(caller.owner, message, now))]
+            case Delete():
+                return self._delete(caller, message, now)
+            case CancelTask():
+                return self._cancel_task(caller, message, now)
+            case Update():
+                return self._update(caller, message, now)
+            case _:
+                return self._result(caller, message, now)
 
     def _create(self, caller: Caller, message: Create, now: int) -> list[Output]:
         rules, attempt = self._rules, message.attempt
         methods = rules.task_methods
         is_task = message.augmented and rules.supports_tasks
         if not is_task or (methods is not None and message.call.method not in methods):
-            number = NONE if message.draw is None else _number_of(message.draw)
+            number = number_of(message.draw)
             self._observe(now, Kind.RECEIVED, number, Operation.CREATE, attempt)
             return [RunPlain(caller.session, message.request_id, message.call)]
         key = (caller.owner, message.task_id)
-        record = self._records.get(key)
+        record = None if rules.manners.mints_ids else self._records.get(key)
         if record is not None and rules.reuses_live and not record.is_over(now):
             self._observe(
                 now, Kind.RECEIVED, record.number, Operation.CREATE, attempt, record.status
             )
-            return [Send(caller.session, Created(task_id=message.task_id))]
+            return [Send(caller.session, Created(task_id=message.task_id, attempt=attempt))]
         if record is not None and rules.reuses_forgotten and record.is_over(now):
             self._records.forget(record, TaskExpiredError)  # what is to be swept is not there
             self._observe(now, Kind.EXPIRED, record.number)
@@ -162,65 +155,26 @@ class Receiver(Lifecycle):
         is_buried = self._records.is_buried(key) and not rules.reuses_forgotten
         if record is not None or is_buried:
             raise DuplicateTaskError(message.task_id)
-        self._gate.require_room(caller.requester)
-        return self._admit(key, caller, message, now)
+        return self._enter(key, caller, message, now)
 
-    def _admit(self, key: Key, caller: Caller, message: Create, now: int) -> list[Output]:
-        asked_ns = ABSENT if message.keep_alive_ns is None else message.keep_alive_ns
-        record = TaskRecord(
-            key=key,
-            session=caller.session,
-            requester=caller.requester,
-            number=self._records.sequence if message.draw is None else _number_of(message.draw),
-            sequence=self._records.sequence,
-            request_id=message.request_id,
-            keep_alive_ns=granted_ns(
-                asked_ns, self._rules.keep_alive_default_ns, self._rules.keep_alive_max_ns
-            ),
-            call=message.call,
-            created_at=now,
-        )
-        self._records.add(record)
-        self._gate.opened(caller.requester)
-        number, attempt = record.number, message.attempt
-        self._observe(now, Kind.RECEIVED, number, Operation.CREATE, attempt, Status.SUBMITTED)
-        self._observe(
-            now, Kind.CREATED, number, Operation.CREATE, attempt, Status.SUBMITTED, NONE,
-            record.keep_alive_ns,
-        )  # fmt: skip
-        created = Created(task_id=message.task_id)  # R03
-        return [Send(caller.session, created), StartWork(key, message.call, number)]
-
-    def _get(self, caller: Caller, message: Get, now: int) -> TaskView:
+    def _get(self, caller: Caller, message: Get, now: int) -> list[Output]:
         record = self._records.find((caller.owner, message.task_id), now)
         ordinal = record.gets if message.draw is None else message.attempt
         record.gets += 1
         self._observe(now, Kind.RECEIVED, record.number, Operation.GET, ordinal, record.status)
         if self._sentry is not None:
             self._watch_poll(record, caller.requester, now)
+        is_to_be_held = message.hold_ns > 0 and self._rules.hold_max_ns > 0
+        has_news = record.status in HELD_UNTIL or bool(record.children_left)
+        if is_to_be_held and not has_news and self._can_hold(caller, record, message):
+            return self._hold(caller, record, message, ordinal, now)
         self._advise(record, now)
-        return self._view(record, message.request_id, message.attempt)
-
-    def _advise(self, record: TaskRecord, now: int) -> None:
-        """Work out what the task's requester is told to wait (R21)."""
-        advice = self._rules.advice
-        if advice is not None:
-            age_ns = now - record.created_at
-            record.advised_ns = advice.interval_ns(advice.params, age_ns, self._gate.open_total)
-
-    def _view(self, record: TaskRecord, request_id: RequestId, attempt: int) -> TaskView:
-        return TaskView(
-            request_id=request_id,
-            task_id=record.key[1],
-            status=record.status,
-            keep_alive_ns=None if record.keep_alive_ns == UNLIMITED else record.keep_alive_ns,
-            poll_interval_ns=record.advised_ns,
-            error=record.error,
-            attempt=attempt,
-        )
+        return [Send(caller.session, self._view(record, message.request_id, message.attempt))]
 
     def _list(self, owner: str, message: List, now: int) -> TaskPage:
         """What a get would find, in order of admission (R37, R38, R40)."""
+        if not self._rules.manners.lists:
+            raise UnknownMethodError("Tasks cannot be listed here")
         after = -1 if message.cursor is None else self._cursors.sequence_of(owner, message.cursor)
         found = [
             record
@@ -244,7 +198,7 @@ class Receiver(Lifecycle):
     def _delete(self, caller: Caller, message: Delete, now: int) -> list[Output]:
         """Forget all of a task (R42), where its status allows (R41, R43); its work is stopped."""
         deletable = self._rules.deletable
-        if deletable is None:
+        if deletable is None or not self._rules.manners.deletes:
             raise UnknownMethodError("Tasks cannot be deleted here")
         record = self._records.find((caller.owner, message.task_id), now)
         if record.status not in deletable:
@@ -252,16 +206,16 @@ class Receiver(Lifecycle):
         self._observe(
             now, Kind.RECEIVED, record.number, Operation.DELETE, message.attempt, record.status
         )
-        self._records.forget(record, TaskNotFoundError)
+        refusals = self._forget(record, TaskNotFoundError, now)
         self._observe(now, Kind.DELETED, record.number, NONE, 0, record.status)
         answer = Deleted(
             request_id=message.request_id, task_id=message.task_id, attempt=message.attempt
         )
-        outputs: list[Output] = [Send(caller.session, answer)]
-        if record.status in TERMINAL:
-            return outputs
-        self._gate.closed(record.requester)
-        return [*outputs, StopWork(record.key)]
+        outputs: list[Output] = [Send(caller.session, answer), *refusals]
+        if record.status not in TERMINAL:
+            outputs.append(StopWork(record.key))
+            outputs += self._tell_parent(record, Status.CANCELLED, now)
+        return [*outputs, *self._admit_waiting(now)]
 
     def _cancel(self, session: str, message: Cancel, now: int) -> list[Output]:
         """Cancel at once (R28), unless the task has ended (R31) or no such request is known.
@@ -269,20 +223,52 @@ class Receiver(Lifecycle):
         The original request is not answered, by MCP's rule for cancelled requests, unless the
         rules want an error (C13).
         """
+        if self._rules.manners.cancelling is not Cancelling.NOTIFIED:
+            self._observe_notice(message, Reason.DISREGARDED, now)
+            return []
         record = self._records.created_by(session, message.request_id)
         if record is None:
-            self._observe_notice(message, Reason.NOT_FOUND, now)
+            is_known = self._cancel_queued(session, message)
+            self._observe_notice(message, NONE if is_known else Reason.NOT_FOUND, now)
             return []
         self._observe(
             now, Kind.RECEIVED, record.number, Operation.CANCEL, message.attempt, record.status
         )
         if record.status in TERMINAL:
             return []
-        self._finish(record, Status.CANCELLED, now)
+        outputs = [StopWork(record.key), *self._finish(record, Status.CANCELLED, now)]
         if not self._rules.answers_cancelled:
-            return [StopWork(record.key)]
-        failure = self._original_failure(record, CANCELLED)
-        return [Answer(record.key, failure), StopWork(record.key)]
+            return outputs
+        return [Answer(record.key, self._original_failure(record, CANCELLED)), *outputs]
+
+    def _cancel_queued(self, session: str, message: Cancel) -> bool:
+        """Withdraw a creation that waits for room; whether there was one."""
+        queue = self._holds.queue
+        for entry in queue:
+            if (entry.session, entry.message.request_id) == (session, message.request_id):
+                queue.remove(entry)
+                return True
+        return False
+
+    def _cancel_task(self, caller: Caller, message: CancelTask, now: int) -> list[Output]:
+        """Cancel by the task's own id: D2 answers with the task, D3 says that the request came."""
+        cancelling = self._rules.manners.cancelling
+        if cancelling is Cancelling.NOTIFIED:
+            raise UnknownMethodError("Tasks are cancelled by a notification here")
+        record = self._records.find((caller.owner, message.task_id), now)
+        is_over = record.status in TERMINAL
+        if is_over and cancelling is Cancelling.CONFIRMED:
+            raise CancelRefusedError(record.status)
+        self._observe(
+            now, Kind.RECEIVED, record.number, Operation.CANCEL, message.attempt, record.status
+        )
+        outputs: list[Output] = []
+        if not is_over:
+            outputs = [StopWork(record.key), *self._finish(record, Status.CANCELLED, now)]
+        if cancelling is Cancelling.ACKNOWLEDGED:
+            return [Send(caller.session, _acknowledged(message)), *outputs]
+        answer = self._view(record, message.request_id, message.attempt, Operation.CANCEL)
+        return [Send(caller.session, answer), *outputs]
 
     def _input(self, owner: str, message: InputAnswer, now: int) -> list[Output]:
         """Take the answer to one request for input; the task goes on after the last (R16, R17).
@@ -294,31 +280,55 @@ class Receiver(Lifecycle):
             number = None if record is None else record.number
             self._observe_notice(message, Reason.DISREGARDED, now, number)
             return []
-        record.pending.discard(message.request_id)
         self._observe(
             now, Kind.RECEIVED, record.number, Operation.INPUT, message.attempt, record.status
         )
+        return self._take_answers(record, {message.request_id}, now)
+
+    def _update(self, caller: Caller, message: Update, now: int) -> list[Output]:
+        """Take answers under the keys of their questions; keys that nobody knows are ignored."""
+        record = self._records.find((caller.owner, message.task_id), now)
+        is_known = bool(record.pending & message.answers.keys())
+        self._observe(
+            now, Kind.RECEIVED, record.number, Operation.INPUT, message.attempt, record.status,
+            NONE if is_known else Reason.DISREGARDED,
+        )  # fmt: skip
+        outputs: list[Output] = [Send(caller.session, _acknowledged(message))]
+        if is_known:
+            outputs += self._take_answers(record, set(message.answers), now)
+        return outputs
+
+    def _take_answers(self, record: TaskRecord, answered: set[RequestId], now: int) -> list[Output]:
+        record.pending -= answered
+        record.prompts = [ask for ask in record.prompts if ask.request_id not in answered]
         if record.pending:
             return []
         self._resume(record, now)
         return [ResumeWork(record.key)]
 
-    def _result(self, owner: str, message: GetResult, now: int) -> Result:
-        """The result of a completed task (R23, R24), as often as it is asked for (R25)."""
-        record = self._records.find((owner, message.task_id), now)
-        if record.status is not Status.COMPLETED:
+    def _result(self, caller: Caller, message: GetResult, now: int) -> list[Output]:
+        """The result of a completed task (R23, R24), as often as it is asked for (R25).
+
+        D2 lets the request wait for the end of the task, and asks for input on its stream.
+        """
+        early = self._rules.manners.early
+        if early is Early.INLINED:
+            raise UnknownMethodError("Results come with a get here")
+        record = self._records.find((caller.owner, message.task_id), now)
+        waits = early is Early.BLOCKS and record.status not in TERMINAL
+        if waits and not self._can_hold(caller, record, message):
+            raise TooManyConnectionsError(self._rules.retry_after_ns)
+        if early is Early.REFUSED and record.status is not Status.COMPLETED:
             raise ResultNotReadyError(record.status)
-        assert record.payload is not None, "a completed task has a result"
         ordinal = record.fetches if message.draw is None else message.attempt
         record.fetches += 1
         self._observe(now, Kind.RECEIVED, record.number, Operation.RESULT, ordinal, record.status)
-        return Result(
-            request_id=message.request_id,
-            task_id=message.task_id,
-            payload=record.payload,
-            operation=Operation.RESULT,
-            attempt=message.attempt,
-        )
+        if not waits:
+            return [Send(caller.session, self._result_of(record, message))]
+        outputs = self._hold(caller, record, message, ordinal, now)
+        if record.status is Status.INPUT_REQUIRED:
+            outputs += self._ask(record, caller.session, caller.via)
+        return outputs
 
     def _refusal(
         self, caller: Caller, message: Question, fault: ProtocolError, now: int
@@ -376,6 +386,10 @@ class Receiver(Lifecycle):
             self._observe(now, Kind.SUSPECTED, number, operation, 0, NONE, what)
 
 
-def _number_of(draw: DrawAddress) -> int:
-    """Number of a task that is taken on: another one each time."""
-    return rerun(draw.entity, draw.run) if draw.run else draw.entity
+def _acknowledged(message: CancelTask | Update) -> Acknowledged:
+    return Acknowledged(
+        request_id=message.request_id,
+        task_id=message.task_id,
+        operation=OPERATION_OF[type(message)],
+        attempt=message.attempt,
+    )

@@ -10,9 +10,9 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from tasksim.protocol.errors import ProtocolError, TaskExpiredError, TaskNotFoundError
-from tasksim.protocol.messages import Call, RequestId
+from tasksim.protocol.messages import Call, Child, InputRequest, RequestId
 from tasksim.protocol.states import Status
-from tasksim.protocol.ties import Tie, rank
+from tasksim.protocol.ties import ORDINAL_BITS, TASK_BITS, Tie, rank
 
 Key = tuple[str, str]  # (whom the task belongs to, task id)
 
@@ -24,23 +24,31 @@ class TaskRecord:
         "advised_ns",
         "asked",
         "call",
+        "children",
+        "children_left",
         "created_at",
         "deadline",
         "error",
         "expires_at",
         "fetches",
         "gets",
+        "input_until",
         "keep_alive_ns",
         "key",
+        "milestone",
         "number",
+        "parent",
         "payload",
         "pending",
         "polled_at",
+        "prompts",
         "request_id",
         "requester",
         "sequence",
         "session",
+        "started",
         "status",
+        "via",
     )
 
     def __init__(  # noqa: PLR0913 - what a record is made of
@@ -55,8 +63,13 @@ class TaskRecord:
         keep_alive_ns: int,
         call: Call,
         created_at: int,
+        status: Status = Status.SUBMITTED,
+        via: Any = None,
+        parent: Key | None = None,
     ) -> None:
         self.key: Final = key
+        self.via: Final = via  # what its driver wants back with what is sent to its requester
+        self.parent: Final = parent  # the task that waits for this one
         self.session: Final = session  # that it was created in
         self.requester: Final = requester  # whom limits act on
         self.number: Final = number  # in the log
@@ -66,12 +79,18 @@ class TaskRecord:
         self.call: Final = call
         self.created_at: Final = created_at
         self.advised_ns: int | None = None  # interval that its requester was told last
-        self.status = Status.SUBMITTED  # R09
+        self.status = status  # R09: submitted
+        self.started = False
         self.deadline: int | None = None  # the one that it has in the queue
         self.expires_at: int | None = None
+        self.input_until: int | None = None  # until when what it waits for must have come
         self.payload: Mapping[str, Any] | None = None
         self.error: str | None = None
         self.pending: set[RequestId] = set()  # requests for input that are not answered
+        self.prompts: list[InputRequest] = []  # those of them that wait to be fetched
+        self.milestone = 0  # intermediate results so far
+        self.children: tuple[Child, ...] = ()  # that its requester is to create
+        self.children_left: set[str] = set()
         self.asked = 0  # requests for input so far
         self.gets = 0  # answered with a status
         self.polled_at: int | None = None  # the last of them
@@ -91,6 +110,7 @@ class Records:
         self._owners: dict[str, dict[str, TaskRecord]] = {}  # in order of admission
         self._tombstones: dict[Key, type[ProtocolError]] = {}  # and what to say of them
         self._originals: dict[tuple[str, RequestId], TaskRecord] = {}  # by what created them
+        self._ended: dict[Key, None] = {}  # in order of ending
         self._deadlines: list[tuple[int, int, Key]] = []
         self._admitted = 0
 
@@ -113,6 +133,7 @@ class Records:
             "tasks": len(self._tasks),
             "owners": len(self._owners),
             "originals": len(self._originals),
+            "ended": len(self._ended),
             "deadlines": len(self._deadlines),
         }
 
@@ -131,6 +152,15 @@ class Records:
     def created_by(self, session: str, request_id: RequestId) -> TaskRecord | None:
         """The task that a session's request created."""
         return self._originals.get((session, request_id))
+
+    def ended(self, record: TaskRecord) -> None:
+        """A task has become terminal."""
+        self._ended[record.key] = None
+
+    def first_ended(self) -> TaskRecord | None:
+        """Of the tasks that have ended, the one that did so first."""
+        key = next(iter(self._ended), None)
+        return None if key is None else self._tasks[key]
 
     def is_buried(self, key: Key) -> bool:
         """Whether the id belonged to a task that was forgotten not long ago."""
@@ -158,6 +188,7 @@ class Records:
         """Drop a task from every table; for a while its id is answered with *epitaph*."""
         owner, task_id = record.key
         del self._tasks[record.key]
+        self._ended.pop(record.key, None)
         own = self._owners[owner]
         del own[task_id]
         if not own:
@@ -173,7 +204,7 @@ class Records:
 
     def wipe(self) -> None:
         """Drop everything, tombstones as well."""
-        for table in (self._tasks, self._owners, self._tombstones, self._originals):
+        for table in (self._tasks, self._owners, self._tombstones, self._originals, self._ended):
             table.clear()
         self._deadlines.clear()
 
@@ -195,15 +226,18 @@ class Records:
         record.deadline = None
         self._drop_stale()
 
-    def due(self, now: int) -> tuple[TaskRecord, int] | None:
-        """The one task whose deadline is next, if it has come, and when that was; it is used up."""
+    def due(self, now: int) -> tuple[TaskRecord, int, Tie] | None:
+        """The one task whose deadline is next, if it has come, when that was and what for.
+
+        The deadline is used up.
+        """
         if not self._deadlines or self._deadlines[0][0] > now:
             return None
-        at, _, key = heappop(self._deadlines)
+        at, rank_, key = heappop(self._deadlines)
         record = self._tasks[key]
         record.deadline = None
         self._drop_stale()
-        return record, at
+        return record, at, Tie(rank_ >> (TASK_BITS + ORDINAL_BITS))
 
     def _drop_stale(self) -> None:
         """Keep the head of the queue a deadline that a task still has."""

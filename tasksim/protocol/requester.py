@@ -10,16 +10,17 @@ Flow: create; wait for the created notification (N02); poll by policy; answer wh
 asks; fetch the result. With ``raced`` the original response may win at any moment (N01).
 """
 
-from bisect import insort
 from typing import Final
 
 from tasksim.policies import ABSENT
-from tasksim.policies.polling import First
-from tasksim.protocol.exchanges import Exchanges, Phase
+from tasksim.protocol.exchanges import Phase
+from tasksim.protocol.manners import Asking, Early
 from tasksim.protocol.messages import (
+    Acknowledged,
     Deleted,
     Failure,
     InputRequest,
+    Pushed,
     Reply,
     Request,
     Result,
@@ -27,22 +28,19 @@ from tasksim.protocol.messages import (
     TaskView,
 )
 from tasksim.protocol.occurrences import NONE, Kind, Operation, Reason
-from tasksim.protocol.rules import Fallback
+from tasksim.protocol.pursuit import OUTCOME_OF, Pursuit
+from tasksim.protocol.rules import Fallback, PushUse
 from tasksim.protocol.states import TERMINAL, Status
 from tasksim.protocol.ties import Tie
 
-OUTCOME_OF: Final[dict[Status, Reason]] = {
-    Status.FAILED: Reason.FAILED,
-    Status.CANCELLED: Reason.CANCELLED,
-    Status.UNKNOWN: Reason.UNKNOWN,
-}
 FORGOTTEN: Final = frozenset({Reason.NOT_FOUND, Reason.EXPIRED})
 OVER_LIMIT: Final = frozenset({Reason.CONCURRENCY, Reason.RATE_LIMITED})
 NOT_STARTED: Final = frozenset({Phase.CREATING, Phase.AWAITING})
 SETTLED: Final = frozenset({Phase.FETCHING, Phase.DELETING, Phase.CLOSED})
+NEWS: Final = TERMINAL | {Status.INPUT_REQUIRED}
 
 
-class Requester(Exchanges):
+class Requester(Pursuit):
     """One task seen from its requester (SEP-1686 3, 4 and the N rules)."""
 
     __slots__ = ()
@@ -56,6 +54,21 @@ class Requester(Exchanges):
     def renews(self) -> bool:
         """Whether it is done only because the task is to be asked for under another id."""
         return self.done and self._outcome is Reason.SUPERSEDED
+
+    @property
+    def back_at(self) -> int:
+        """When a requester that crashed is back; an instant of the past for others."""
+        return self._down_until
+
+    @property
+    def is_retrying(self) -> bool:
+        """Whether what it sends next is sent because something failed."""
+        return self._failures > 0 or self._limited > 0
+
+    @property
+    def outcome(self) -> Reason:
+        """What it came to, once it is done."""
+        return self._outcome
 
     @property
     def phase(self) -> Phase:
@@ -80,7 +93,7 @@ class Requester(Exchanges):
 
     def on_created(self, now: int) -> list[Request]:
         """The created notification arrived: the task can be polled (3.4)."""
-        if self.done:
+        if self._is_deaf(now):
             return []
         self._observe(now, Kind.CREATED_HEARD, self.number, Operation.CREATED)
         requests = self._confirm(now)
@@ -89,43 +102,103 @@ class Requester(Exchanges):
         return requests  # late: polling goes on as it is
 
     def on_prompt(self, prompt: InputRequest, now: int) -> list[Request]:
-        """The receiver asks for input: the user will think, and answer (4.4)."""
-        if self.done or self._prompted >> prompt.ordinal & 1:
+        """The receiver asks for input (4.4)."""
+        if self._is_deaf(now) or self._prompted >> prompt.ordinal & 1:
             return []
-        self._observe(now, Kind.PROMPTED, self.number, Operation.INPUT, prompt.ordinal)
-        self._prompted |= 1 << prompt.ordinal
+        self._prompt(prompt, now)
         requests = self._confirm(now)
-        if self._cancelled_at is None and self._phase is not Phase.DELETING:
-            at = now + self._fate.think_ns(prompt.ordinal)
-            insort(self._answers, (at, prompt.ordinal, prompt.request_id))
-            self._set_aside()
         if self._phase in NOT_STARTED and self._rules.augmented:
             return requests + self._await_first_poll(now)
         return requests
 
+    def on_push(self, pushed: Pushed, now: int) -> list[Request]:
+        """The receiver says what became of the task, unasked."""
+        rules, view = self._rules, pushed.view
+        if self._is_deaf(now) or rules.push is PushUse.IGNORED:
+            return []
+        self._observe(
+            now, Kind.PUSHED, self.number, Operation.PUSH, 0, view.status, NONE, view.milestone
+        )
+        requests = self._confirm(now)
+        self._notice(view, now)
+        if self._detected or self._phase is Phase.DELETING:
+            return requests
+        if rules.push is PushUse.TRUSTED and view.status in TERMINAL:
+            return requests + self._detect(view, now, Reason.PUSH)
+        is_free = self._phase is Phase.WAITING or self._phase in NOT_STARTED
+        if is_free and view.status in NEWS and not self._cancel_is_out:
+            return requests + self._poll(now)
+        return requests
+
+    def on_not_needed(self, now: int, *, cancels: bool) -> list[Request]:
+        """Another task of the batch was enough: let this one be, or cancel it."""
+        if self.done:
+            return []
+        requests = self._cancel(now) if cancels and self._confirmed else []
+        return requests + self._close(Reason.NOT_NEEDED, now)
+
     def on_reply(self, reply: Reply, now: int) -> list[Request]:
         """An answer arrived."""
         assert not isinstance(reply, TaskPage), "a requester of one task asks for no list"
-        if isinstance(reply, TaskView):
-            return self._on_view(reply, now)
-        if isinstance(reply, Deleted):
-            return self._on_deleted(reply, now)
-        if reply.operation is Operation.ORIGINAL:
-            return self._on_original(reply, now)
-        if isinstance(reply, Result):
-            return self._on_result(reply, now)
-        return self._on_failure(reply, now)
-
-    def on_no_answer(self, operation: Operation, attempt: int, now: int) -> list[Request]:
-        """The transport lost a request or its answer, and says so."""
-        if self.done:
+        if now < self._down_until:
             return []
-        self._observe(
-            now, Kind.REQUEST_TIMED_OUT, self.number, operation, attempt, NONE, Reason.NO_ANSWER
-        )
+        match reply:
+            case TaskView(operation=Operation.CREATE):
+                return self._on_accepted(reply, now)
+            case TaskView(operation=Operation.CANCEL):
+                return self._on_cancelled(reply, now)
+            case TaskView():
+                return self._on_view(reply, now)
+            case Deleted():
+                return self._on_deleted(reply, now)
+            case Acknowledged():
+                self._observe(
+                    now, Kind.ANSWERED, self.number, reply.operation, reply.attempt, NONE, NONE,
+                    ABSENT,
+                )  # fmt: skip
+                return []
+            case Result():
+                is_original = reply.operation is Operation.ORIGINAL
+                return self._on_original(reply, now) if is_original else self._on_result(reply, now)
+            case _:
+                is_original = reply.operation is Operation.ORIGINAL
+                return (
+                    self._on_original(reply, now) if is_original else self._on_failure(reply, now)
+                )
+
+    def _is_deaf(self, now: int) -> bool:
+        """Whether it hears nothing: it is through, or gone for a while."""
+        return self.done or now < self._down_until
+
+    @property
+    def _cancel_is_out(self) -> bool:
+        return self._cancelled_at is not None
+
+    def on_no_answer(
+        self,
+        operation: Operation,
+        attempt: int,
+        now: int,
+        *,
+        reason: Reason = Reason.NO_ANSWER,
+        retry_after_ns: int = ABSENT,
+    ) -> list[Request]:
+        """The transport lost a request or its answer, and says so; or never let it out."""
+        if self._is_deaf(now):
+            return []
+        self._observe(now, Kind.REQUEST_TIMED_OUT, self.number, operation, attempt, NONE, reason)
         if operation is Operation.CREATE:
             return self._on_creation_unheard(now)
-        return self._on_setback(now, ABSENT) if self._awaits(operation, attempt) else []
+        if not self._awaits(operation, attempt):
+            return []
+        if self._waits_on_result:
+            return self._watch_on(now)
+        return self._on_setback(now, retry_after_ns)
+
+    @property
+    def _waits_on_result(self) -> bool:
+        """Whether a result is on its way of a task that is not known to have ended (D2)."""
+        return self._phase is Phase.FETCHING and not self._detected
 
     def on_time(self, now: int) -> list[Request]:
         """Act on the deadline, if it is due; ``next_deadline`` then holds the next one."""
@@ -136,7 +209,7 @@ class Requester(Exchanges):
         if tie is Tie.POLL_DUE:
             self._due = None
             return self._poll(now)
-        if tie in {Tie.CANCEL_DUE, Tie.ANSWER_DUE, Tie.GIVE_UP}:
+        if tie in {Tie.CANCEL_DUE, Tie.ANSWER_DUE, Tie.GIVE_UP, Tie.CRASH}:
             return self._on_aside(tie, now)
         self._due = None
         if tie is Tie.CREATED_TIMEOUT:
@@ -171,6 +244,8 @@ class Requester(Exchanges):
         self._tries += 1
         if self._tries < self._rules.create_attempts:
             return self._close(Reason.SUPERSEDED, now) if self._rules.renews_id else self._ask(now)
+        if self._rules.manners.mints_ids:
+            return self._close(Reason.GAVE_UP, now)  # nobody knows an id to poll
         if self._rules.fallback is Fallback.ORIGINAL:
             self._await_original(now)
             return self._cancel_unseen(now) if self._cancel_waits else []
@@ -202,11 +277,38 @@ class Requester(Exchanges):
         self._wake(now + self._limited_gap_ns(0, now, _wait_of(failure)), Tie.RETRY)
         return []
 
-    def _confirm(self, now: int) -> list[Request]:
-        """The task has shown itself; a cancel that waited for that goes out."""
-        self._confirmed = True
-        self._limited = 0
-        return self._cancel(now) if self._cancel_waits else []
+    def _on_accepted(self, view: TaskView, now: int) -> list[Request]:
+        """The creation was answered with the task: its id, its first hint (D2, D3)."""
+        if self.done:
+            return []
+        hint_ns = ABSENT if view.poll_interval_ns is None else view.poll_interval_ns
+        self._observe(
+            now, Kind.ANSWERED, self.number, Operation.CREATE, view.attempt, view.status, NONE,
+            hint_ns,
+        )  # fmt: skip
+        if self._confirmed:
+            return []  # another task of the same call, which nobody needs
+        self._observe(now, Kind.CREATED_HEARD, self.number, Operation.CREATE)
+        self.task_id = view.task_id
+        self._hint_ns = hint_ns
+        if self._phase not in NOT_STARTED:
+            return self._confirm(now)
+        requests = self._confirm(now)
+        if view.status in TERMINAL:
+            return requests + self._detect(view, now)
+        if self._rules.blocks:
+            return requests + self._fetch(now)
+        return requests + self._await_first_poll(now)
+
+    def _on_cancelled(self, view: TaskView, now: int) -> list[Request]:
+        """The cancel was answered with the task (D2)."""
+        self._observe(
+            now, Kind.ANSWERED, self.number, Operation.CANCEL, view.attempt, view.status, NONE,
+            ABSENT,
+        )  # fmt: skip
+        if self.done or self._detected or view.status not in TERMINAL:
+            return []
+        return self._detect(view, now, Reason.RESPONSE)
 
     # Answers.
 
@@ -222,31 +324,40 @@ class Requester(Exchanges):
             return []
         self._failures = self._limited = 0
         self._hint_ns = hint_ns
+        self._notice(view, now)
         if view.status in TERMINAL:
-            self._confirmed = True
-            return self._detect(view.status, now)
+            return self._detect(view, now)
+        self._clear_at = max(self._clear_at, self._polled_at)
         requests = self._confirm(now)
+        for prompt in view.prompts:
+            self._prompt(prompt, now)
         if view.status is Status.INPUT_REQUIRED:
             requests += self._repeat_answers(now)
         if not self._awaits(Operation.GET, view.attempt):
             return requests
         if self._is_cancel_ignored(now):
             return requests + self._close(Reason.GAVE_UP, now)  # R36
-        self._await_next_poll(now, ABSENT)
+        if self._wants_result(view.status):
+            return requests + self._fetch(now)
+        self._await_view(now)
         return requests
 
-    def _detect(self, status: Status, now: int) -> list[Request]:
-        self._drop_asides()
-        self._observe(now, Kind.DETECTED, self.number, Operation.GET, 0, status, Reason.POLL)
-        if self._rules.polling.tests_late:
-            self._seen = status
-            self._phase = Phase.FETCHING
-            self._is_on_way = False
-            self._wake(now + self._gap_ns(self._attempt, now, ABSENT), Tie.RETRY)
-            return []
-        if status is Status.COMPLETED:
-            return self._fetch(now)
-        return self._settle(OUTCOME_OF[status], now)
+    def _wants_result(self, status: Status) -> bool:
+        """Whether it asks for the result before it is there (D2)."""
+        rules = self._rules
+        if rules.manners.early is not Early.BLOCKS:
+            return False
+        needs_stream = rules.manners.asking is Asking.ON_RESULT and rules.answers_on_result
+        return rules.blocks or (needs_stream and status is Status.INPUT_REQUIRED)
+
+    def _await_view(self, now: int) -> None:
+        """Ask again: at once after a get that was held, else by the polling rule."""
+        hold_ns = self._rules.polling.hold_ns
+        if hold_ns and 2 * (now - self._polled_at) >= hold_ns:
+            self._phase = Phase.WAITING
+            self._wake(now + 1, Tie.POLL_DUE)
+        else:
+            self._await_next_poll(now, ABSENT)
 
     def _on_deleted(self, deleted: Deleted, now: int) -> list[Request]:
         self._observe(
@@ -261,8 +372,12 @@ class Requester(Exchanges):
         )  # fmt: skip
         if self._phase is not Phase.FETCHING:
             return []
+        waited = not self._detected
+        channel = Reason.RESPONSE if waited else Reason.POLL
+        self._show(now)
+        self._end_known(Status.COMPLETED, Operation.RESULT, channel, now)
         self._observe(
-            now, Kind.RETRIEVED, self.number, Operation.RESULT, 0, NONE, Reason.POLL
+            now, Kind.RETRIEVED, self.number, Operation.RESULT, 0, NONE, channel
         )  # fmt: skip
         return self._settle(Reason.RETRIEVED, now)
 
@@ -281,22 +396,16 @@ class Requester(Exchanges):
             )  # fmt: skip
             if not is_awaited:
                 return []
-            self._detected_by_response(Status.FAILED, now)
+            self._end_known(Status.FAILED, Operation.ORIGINAL, Reason.RESPONSE, now)
             return self._settle(Reason.FAILED, now)
         self._observe(
             now, Kind.ANSWERED, self.number, Operation.ORIGINAL, 0, Status.COMPLETED, NONE, ABSENT
         )
-        if self._phase is not Phase.FETCHING:
-            self._detected_by_response(Status.COMPLETED, now)
+        self._end_known(Status.COMPLETED, Operation.ORIGINAL, Reason.RESPONSE, now)
         self._observe(
             now, Kind.RETRIEVED, self.number, Operation.ORIGINAL, 0, NONE, Reason.RESPONSE
         )
         return self._settle(Reason.RETRIEVED, now)
-
-    def _detected_by_response(self, status: Status, now: int) -> None:
-        self._observe(
-            now, Kind.DETECTED, self.number, Operation.ORIGINAL, 0, status, Reason.RESPONSE
-        )
 
     def _on_failure(self, failure: Failure, now: int) -> list[Request]:
         operation = failure.operation
@@ -310,6 +419,11 @@ class Requester(Exchanges):
             return self._on_creation_refused(failure, now)
         if not self._awaits(operation, failure.attempt):
             return []
+        if failure.reason in {Reason.EXECUTION, Reason.CANCELLED}:  # what the task ended with (D2)
+            is_failed = failure.reason is Reason.EXECUTION
+            status = Status.FAILED if is_failed else Status.CANCELLED
+            self._end_known(status, Operation.RESULT, Reason.RESPONSE, now)
+            return self._settle(OUTCOME_OF[status], now)
         if self._seen in OUTCOME_OF and failure.reason is Reason.NOT_COMPLETED:
             return self._settle(OUTCOME_OF[self._seen], now)  # a result of what gave none (N12)
         if failure.reason in OVER_LIMIT:
@@ -319,113 +433,6 @@ class Requester(Exchanges):
         if self._confirmed or failure.reason is Reason.EXPIRED:
             return self._close(Reason.RESULT_LOST, now)
         return self._on_not_yet(now)
-
-    def _on_not_yet(self, now: int) -> list[Request]:
-        """A get came before the task, which is not fatal; but not for ever (N04, N16)."""
-        patience_ns = self._rules.created_timeout_ns + self._rules.request_timeout_ns
-        if now - self._sent_at >= patience_ns:
-            return self._close(Reason.GAVE_UP, now)
-        self._await_next_poll(now, ABSENT)
-        return []
-
-    def _on_limit(self, now: int, retry_after_ns: int) -> list[Request]:
-        """Refused for coming too often: not a failure, but not for ever either."""
-        self._limited += 1
-        gap_ns = self._limited_gap_ns(self._attempt, now, retry_after_ns)
-        return self._again(now, gap_ns, gives_up=self._limited >= self._rules.limited_max)
-
-    def _limited_gap_ns(self, attempt: int, now: int, retry_after_ns: int) -> int:
-        own_ns = self._rules.limited_gap_ns
-        if own_ns == ABSENT:
-            return self._gap_ns(attempt, now, retry_after_ns)
-        return max(own_ns, retry_after_ns)
-
-    def _on_setback(self, now: int, retry_after_ns: int) -> list[Request]:
-        """The awaited exchange failed: later again."""
-        self._failures += 1
-        gap_ns = self._gap_ns(self._attempt, now, retry_after_ns)
-        return self._again(now, gap_ns, gives_up=self._failures >= self._rules.failures_max)
-
-    def _again(self, now: int, gap_ns: int, *, gives_up: bool) -> list[Request]:
-        """Repeat the exchange, unless it has failed too often; a delete is left to retention."""
-        if self._phase is Phase.DELETING:
-            return self._close(self._outcome, now)
-        if gives_up:
-            return self._close(Reason.GAVE_UP, now)
-        self._is_on_way = False
-        if self._phase is Phase.FETCHING:
-            self._wake(now + gap_ns, Tie.RETRY)
-        else:
-            self._phase = Phase.WAITING
-            self._wake(now + gap_ns, Tie.POLL_DUE)
-        return []
-
-    # Steps.
-
-    def _await_first_poll(self, now: int) -> list[Request]:
-        first = self._rules.polling.first
-        if first is First.AT_ONCE:
-            return self._poll(now)
-        gap_ns = self._gap_ns(0, now, ABSENT)
-        if first is First.RANDOM_PHASE:
-            gap_ns = int(gap_ns * self._fate.phase_unit + 0.5)
-        self._phase = Phase.WAITING
-        self._wake(now + gap_ns, Tie.POLL_DUE)
-        return []
-
-    def _await_next_poll(self, now: int, retry_after_ns: int) -> None:
-        self._phase = Phase.WAITING
-        self._wake(now + self._gap_ns(self._attempt, now, retry_after_ns), Tie.POLL_DUE)
-
-    def _on_aside(self, tie: Tie, now: int) -> list[Request]:
-        """The user has had enough, or has an answer; or patience has ended."""
-        if tie is Tie.GIVE_UP:
-            return self._close(Reason.GAVE_UP, now)
-        if tie is Tie.ANSWER_DUE:
-            _, _, request_id = self._answers.pop(0)
-            self._set_aside()
-            return self._answer(request_id, now)
-        self._cancel_at = None
-        if self._confirmed:
-            return self._cancel(now)
-        if self._phase is Phase.AWAITING:
-            return self._cancel_unseen(now)
-        self._cancel_waits = True  # a cancel must not overtake the creation
-        self._set_aside()
-        return []
-
-    def _cancel_unseen(self, now: int) -> list[Request]:
-        """Cancel what has not shown itself and only answers the original request.
-
-        A task is polled from now on, to see it confirmed (R35); a plain call is over.
-        """
-        requests = self._cancel(now)
-        if self._rules.augmented:
-            return requests + self._await_first_poll(now)
-        return requests + self._close(Reason.CANCELLED, now)
-
-    def _repeat_answers(self, now: int) -> list[Request]:
-        """Say again what was said, when the receiver still waits long after: it got lost."""
-        is_all_said = self._given and not self._answers and self._cancelled_at is None
-        if not is_all_said or self._answered_at >= self._polled_at:
-            return []
-        requests: list[Request] = []
-        for request_id in dict.fromkeys(self._given):
-            requests += self._answer(request_id, now)
-        return requests
-
-    def _is_cancel_ignored(self, now: int) -> bool:
-        """Whether a cancel has not been confirmed for longer than is reasonable (R36)."""
-        cancelled_at = self._cancelled_at
-        return cancelled_at is not None and now - cancelled_at >= self._rules.cancel_patience_ns
-
-    def _settle(self, outcome: Reason, now: int) -> list[Request]:
-        """All is known: delete the task where that is wanted, and close."""
-        if not self._deletes or not self._rules.augmented:
-            return self._close(outcome, now)
-        self._drop_asides()
-        self._outcome = outcome
-        return self._delete(now)
 
 
 def _wait_of(failure: Failure) -> int:

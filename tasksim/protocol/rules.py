@@ -14,6 +14,7 @@ from tasksim.policies import ABSENT, UNLIMITED
 from tasksim.policies.advice import Advice
 from tasksim.policies.limiters import Limit
 from tasksim.policies.polling import Polling
+from tasksim.protocol.manners import SEP_1686, Anchor, Manners
 from tasksim.protocol.occurrences import Operation
 from tasksim.protocol.states import TERMINAL, Status
 from tasksim.units import s_from_ns
@@ -25,6 +26,14 @@ class Binding(IntEnum):
     SESSION = 0
     PRINCIPAL = 1
     NOTHING = 2  # everybody sees every task: to be documented (R50)
+
+
+class Push(IntEnum):
+    """What a receiver may tell unasked."""
+
+    ENDED = 0
+    INPUT = 1
+    MILESTONE = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +53,11 @@ class ReceiverRules:
     keep_alive_max_ns: int = UNLIMITED
     sweep_ns: int = 0  # ended tasks are forgotten at multiples of it; 0: at once
     keeps_unknown: bool = False  # C3: by the letter, an unknown task never expires
+    anchor: Anchor = Anchor.END  # from when on retention runs
+    store_max: int = UNLIMITED  # tasks that are remembered, ended ones included
+    evicts: bool = False  # whether a full store forgets the task that ended first
     advice: Advice | None = None  # None: no pollFrequency is advertised (R21)
+    tool_advice: Mapping[str, Advice] = field(default_factory=dict)  # of single tools
     tombstones: int = 10_000  # forgotten ids remembered, the oldest dropped first
     reuses_forgotten: bool = False  # C2: whether an id may come back while its tombstone lives
     reuses_live: bool = False  # C2: a duplicate is taken as a repetition, not as an error (R08)
@@ -57,6 +70,11 @@ class ReceiverRules:
     task_methods: frozenset[str] | None = None  # requests that can be tasks (R05); None: any
     open_per_requester: int = UNLIMITED  # R52a
     open_total: int = UNLIMITED
+    queue_max: int = 0  # creations over a limit that wait for room instead of being refused
+    hold_max_ns: int = 0  # how long a get is held at most; 0: not at all
+    holds_max: int = UNLIMITED  # requests that are held open at once
+    pushes: frozenset[Push] = frozenset()  # what requesters are told unasked
+    manners: Manners = SEP_1686
     retry_after_ns: int = 1_000_000_000  # what a requester over a task limit is told
     limits: Mapping[Operation, Limit] = field(default_factory=dict)  # R51
     input_timeout_ns: int = UNLIMITED  # how long input is waited for; then the task fails
@@ -76,6 +94,14 @@ def told(rules: ReceiverRules) -> tuple[str, ...]:
     if rules.binding is Binding.NOTHING:
         found.append("Tasks belong to no session: every session can see every task.")
     return tuple(found)
+
+
+class PushUse(IntEnum):
+    """What a requester does with what it is told unasked."""
+
+    IGNORED = 0
+    WAKES = 1  # it polls at once
+    TRUSTED = 2  # it believes it
 
 
 class Fallback(IntEnum):
@@ -105,11 +131,20 @@ class RequesterRules:
     limited_max: int = 100  # refusals over a limit in a row before it gives up
     cancel_patience_ns: int = 60_000_000_000  # from the cancel on it polls to see it confirmed
     patience_ns: int = UNLIMITED  # from asking for the task on, whatever happens
+    polls_max: int = UNLIMITED  # gets of a task before it gives up
+    push: PushUse = PushUse.WAKES
+    manners: Manners = SEP_1686
+    blocks: bool = False  # D2: asks for the result at once, which waits for the end
+    answers_on_result: bool = True  # D2: asks for the result when input is needed
+    back_ns: int = 0  # how long a requester that crashes is gone
+    remembers: bool = True  # whether it knows its task then
 
     @property
     def listens(self) -> bool:
         """Whether the original response can matter to it."""
-        return self.raced or not self.augmented or self.fallback is Fallback.ORIGINAL
+        is_answered = not self.manners.mints_ids  # else the creation was answered long before
+        falls_back = self.fallback is Fallback.ORIGINAL
+        return not self.augmented or (is_answered and (self.raced or falls_back))
 
 
 # Bits of a task's number: its place; above that which renewal of its id it is; above that which
@@ -124,6 +159,16 @@ def renewed(number: int, renewal: int) -> int:
     """Number of a task that was asked for again under another id."""
     assert 0 < renewal <= RENEWALS_MAX, f"renewal {renewal} does not fit a task number"
     return renewal << RENEWALS_FROM | number & (1 << RENEWALS_FROM) - 1
+
+
+CHILDREN_FROM: Final = 16  # renewals from which on the bits say which child of the task it is
+CHILDREN_MAX: Final = RENEWALS_MAX - CHILDREN_FROM + 1
+
+
+def child(number: int, place: int) -> int:
+    """Number of the child *place* of a task."""
+    assert 0 <= place < CHILDREN_MAX, f"child {place} does not fit a task number"
+    return renewed(number, CHILDREN_FROM + place)
 
 
 def rerun(number: int, run: int) -> int:

@@ -22,20 +22,10 @@ from tasksim.scenario.distributions import (
     Uniform,
     Weibull,
 )
-from tasksim.scenario.model import (
-    BackoffPolling,
-    Bursty,
-    Closed,
-    Columns,
-    ConstantRate,
-    HazardPolling,
-    Poisson,
-    PresetPolling,
-    Scenario,
-    Trace,
-)
+from tasksim.scenario.model import Bursty, Closed, Columns, ConstantRate, Poisson, Scenario, Trace
 from tasksim.scenario.objectives import METRICS
 from tasksim.scenario.places import Path
+from tasksim.scenario.polls import BackoffPolling, HazardPolling, PresetPolling
 from tasksim.scenario.presets import PRESETS
 from tasksim.scenario.problems import suggestion
 from tasksim.scenario.quantiles import LawTables

@@ -8,16 +8,22 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from tasksim.policies import ABSENT
+from tasksim.policies.learning import NOTHING
+from tasksim.policies.polling import Polling
 from tasksim.scenario.arrivals import USER_BITS
-from tasksim.scenario.model import (
+from tasksim.scenario.model import Closed, Scenario
+from tasksim.scenario.poll_rules import polling_rule
+from tasksim.scenario.polls import (
+    AgentPolling,
     BackoffPolling,
-    Closed,
     FixedPolling,
     HazardPolling,
+    LearningPolling,
     PlainPolling,
+    PythonPolling,
     QuadraticPolling,
     RampPolling,
-    Scenario,
     ScheduledPolling,
     WaitThenFixed,
 )
@@ -35,6 +41,7 @@ EVENTS_PER_REQUEST: Final = 3
 OPEN_TASK_BYTES: Final = 6_000
 TASKS_OF_USER_MAX: Final = 1 << USER_BITS - 1  # half of what a task number can tell apart
 RAMP_STEPS: Final = 8  # polls of a ramp before it has reached its interval, as clients ramp
+STEPS_MAX: Final = 10_000  # gaps that a rule is followed for
 ROUNDS_PER_TASK: Final = 3  # creation, result, and what else there may be
 
 
@@ -149,9 +156,24 @@ def _polls(polling: PlainPolling, stay_s: float, scenario: Scenario) -> float:
             return stay_s / polling.min_s + 1
         case FixedPolling():
             return stay_s / polling.interval_s + 1
+        case LearningPolling():
+            return stay_s / polling.min_s + 1
+        case AgentPolling() | PythonPolling():
+            return _walked_polls(polling_rule(polling, scenario), stay_s)
         case _:
             steps = RAMP_STEPS if isinstance(polling, RampPolling) else 1
             return stay_s / (shortest_advice_s(scenario.receiver) or polling.default_s) + steps
+
+
+def _walked_polls(rule: Polling, stay_s: float) -> float:
+    """Polls of a rule of which nothing else is known, in the middle of what it draws."""
+    polls, age_ns, last_ns = 1, 0, 0
+    while age_ns < stay_s * NS_PER_S and polls < STEPS_MAX:
+        state = (float(last_ns), 0.5, *NOTHING)
+        last_ns = rule.gap_ns(rule.params, state, polls, age_ns, ABSENT, ABSENT, 0.5)
+        age_ns += last_ns
+        polls += 1
+    return polls * max(stay_s * NS_PER_S / max(age_ns, 1), 1.0)
 
 
 def _scheduled_polls(gaps_s: tuple[float, ...], stay_s: float) -> float:

@@ -46,6 +46,12 @@ class Stream(IntEnum):
     REQUEST_TWICE = 21
     REPLY_TWICE = 22
     TRACE_KEPT = 23
+    SLOW_WORK = 24
+    WORKER_DEATH = 25
+    CRASHED = 26
+    CRASH_AFTER = 27
+    PUSH_LOST = 28
+    STREAM_CUT = 29
     CREATE_REQUEST_LEG = 32
     CREATED_LEG = 33
     CREATE_REPLY_LEG = 34
@@ -59,6 +65,8 @@ class Stream(IntEnum):
     DELETE_REPLY_LEG = 42
     INPUT_LEG = 43
     ANSWER_LEG = 44
+    CANCEL_REPLY_LEG = 45
+    PUSH_LEG = 46
 
 
 def mix64(z: int) -> int:

@@ -6,15 +6,18 @@ Rule 2: the laws of the network are those of MCP's sides: ``request`` is client 
 the requester is the server, its requests travel as replies do.
 """
 
+from bisect import bisect_right
 from typing import Final
 
 from tasksim.protocol.occurrences import Operation
 from tasksim.scenario import draws
 from tasksim.scenario.distributions import Law
 from tasksim.scenario.draws import Stream, draw_u64
-from tasksim.scenario.model import MessageShares, Scenario
+from tasksim.scenario.faults import MessageShares
+from tasksim.scenario.model import Scenario
 from tasksim.scenario.quantiles import LawTables
-from tasksim.scenario.variates import variate_ns
+from tasksim.scenario.variates import LONGEST_NS, variate_ns
+from tasksim.units import ns_from_s
 
 ABSENT: Final = -1
 OPERATION_BIT: Final = 24  # of an ordinal: above it stands the operation
@@ -36,7 +39,10 @@ REPLY_LEG: Final = {
     Operation.ORIGINAL: Stream.ORIGINAL_LEG,
     Operation.DELETE: Stream.DELETE_REPLY_LEG,
     Operation.INPUT: Stream.INPUT_LEG,
+    Operation.CANCEL: Stream.CANCEL_REPLY_LEG,
+    Operation.PUSH: Stream.PUSH_LEG,
 }
+CUTS_MAX: Final = 10_000  # of one task's stream, after which it counts as gone
 
 
 class MessageFates:
@@ -58,6 +64,7 @@ class MessageFates:
             Operation.CREATED: (self._created_lost, Stream.CREATED_LOST),
             Operation.ORIGINAL: (threshold(faults.original_lost_share), Stream.ORIGINAL_LOST),
             Operation.INPUT: (threshold(faults.input_lost_share), Stream.INPUT_LOST),
+            Operation.PUSH: (threshold(faults.push_lost_share), Stream.PUSH_LOST),
         }
         for operation, lost in _by_operation(faults.reply_lost, faults.reply_lost_share).items():
             self._reply_lost.setdefault(operation, (lost, Stream.REPLY_LOST))
@@ -67,6 +74,39 @@ class MessageFates:
         self.doubles_requests: Final = self._request_twice > 0
         self.loses_replies: Final = any(lost for lost, _ in self._reply_lost.values())
         self.doubles_replies: Final = self._reply_twice > 0
+        self._outages = [
+            (ns_from_s(window.at_s), ns_from_s(window.at_s + window.for_s))
+            for window in faults.outages
+        ]
+        self.has_outages: Final = bool(self._outages)
+        cuts = faults.stream_cuts
+        self.cuts_streams: Final = cuts is not None
+        self._cut_law = ABSENT if cuts is None else tables.add(cuts.after)
+        resumes_s = None if cuts is None else cuts.resumes_s
+        self._resumes_ns = None if resumes_s is None else ns_from_s(resumes_s)
+
+    def is_out(self, at: int) -> bool:
+        """Whether the network loses what is sent at that instant."""
+        place = bisect_right(self._outages, (at, LONGEST_NS)) - 1
+        return place >= 0 and at < self._outages[place][1]
+
+    def stream_open_at(self, key: int, opened_at: int, now: int) -> int | None:
+        """From when on a task's stream, open since *opened_at*, carries what is sent now.
+
+        None when it is cut and does not come back.
+        """
+        start = opened_at
+        for ordinal in range(CUTS_MAX):
+            word = draw_u64(key, Stream.STREAM_CUT, ordinal)
+            cut_at = start + max(variate_ns(self._values, self._cut_law, word), 1)
+            if now < cut_at:
+                return max(now, start)
+            if self._resumes_ns is None:
+                return None
+            start = cut_at + self._resumes_ns
+            if now <= start:
+                return start
+        return None
 
     def request_leg_ns(
         self, key: int, population: int, operation: Operation, ordinal: int, *, copy: bool = False

@@ -62,11 +62,12 @@ def _durations(scenario: Scenario) -> list[tuple[int, float]]:
     for work in scenario.work:
         assert work.duration is not None, "checked when the scenario was loaded"
         weight = work.share / POINTS
-        found += [(duration, weight) for duration in _quantiles(work.duration)]
+        found += [(duration, weight) for duration in quantiles_ns(work.duration)]
     return sorted(found)
 
 
-def _quantiles(law: Law) -> list[int]:
+def quantiles_ns(law: Law) -> list[int]:
+    """Quantiles of a law in the middle of equal bands, from the lowest to the highest."""
     tables = LawTables()
     place = tables.add(law)
     step = (1 << 64) // POINTS

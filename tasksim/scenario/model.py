@@ -14,11 +14,11 @@ from annotated_types import Ge, Gt, Le, Len, Lt
 from pydantic import Discriminator
 
 from tasksim.scenario.distributions import FORBID, Law
+from tasksim.scenario.faults import Faults
 from tasksim.scenario.kinds import Count, Name, NotNegative, Positive, Share
 from tasksim.scenario.objectives import Objective
-from tasksim.scenario.receiving import ReceiverSettings
-
-First = Literal["after-interval", "at-once", "random-phase"]
+from tasksim.scenario.polls import HintPolling, Polling
+from tasksim.scenario.receiving import AdviceSettings, ReceiverSettings
 
 SEED_END: Final = 1 << 63
 USERS_MAX: Final = 1 << 16
@@ -112,149 +112,44 @@ Arrivals = Annotated[Poisson | ConstantRate | Bursty | Closed | Trace, Discrimin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FixedPolling:
-    """Poll every *interval_s*, deaf to what the receiver advertises."""
+class Crash:
+    """A share of the requesters is gone for a while, some time after asking for a task.
 
-    __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["fixed"] = "fixed"
-    interval_s: Positive
-    jitter: Share = 0.0
-    first: First = "after-interval"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HintPolling:
-    """Poll as the receiver advertises; every *default_s* until it has.
-
-    No faster than *floor_s* nor than the user's *own_s*; what is advertised beyond *ceiling_s* is
-    cut to it.
+    One that comes back with its list of ids goes on polling; one without asks anew.
     """
 
     __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["hint"] = "hint"
-    default_s: Positive = 5.0
-    jitter: Share = 0.0
-    first: First = "after-interval"
-    ceiling_s: Positive | None = None
-    floor_s: NotNegative = 0.0
-    own_s: NotNegative = 0.0
+    share: Share
+    after: Law
+    back_s: NotNegative = 10.0
+    remembers: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackoffPolling:
-    """Poll at gaps that grow by *factor* from *base_s* up to *cap_s*.
-
-    *spread* says what chance does to them: lengthen by up to the share *jitter* (proportional),
-    pick below the gap (full), in its upper half (equal), or up to thrice the last (decorrelated).
-    """
+class Breaker:
+    """A requester sends nothing for *open_s* after *failures* in a row; then it tries with one."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["backoff"] = "backoff"
-    base_s: Positive
-    cap_s: Positive
-    factor: Annotated[float, Ge(1)] = 2.0
-    jitter: Share = 0.0
-    spread: Literal["proportional", "full", "equal", "decorrelated"] = "proportional"
-    first: First = "after-interval"
+    failures: Count = 5
+    open_s: Positive = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RampPolling:
-    """Poll at gaps that grow from *base_s* to what is advertised; *default_s* until that is."""
+class RetryBudget:
+    """A requester's retries: at most *share* of its other requests, and *reserve* besides."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["ramp"] = "ramp"
-    base_s: Positive
-    default_s: Positive
-    factor: Annotated[float, Ge(1)] = 2.0
-    jitter: Share = 0.0
-    first: First = "after-interval"
+    share: Share = 0.1
+    reserve: Count = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduledPolling:
-    """Poll after each of *gaps_s*, the last of which repeats."""
+class Pace:
+    """A requester asks for tasks and polls no faster: a token bucket on its own side."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["schedule"] = "schedule"
-    gaps_s: Annotated[tuple[Positive, ...], Len(1, 1000)]
-    jitter: Share = 0.0
-    first: First = "after-interval"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitThenFixed:
-    """Wait as long as the work takes at least, then poll every *interval_s*."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["wait-then-fixed"] = "wait-then-fixed"
-    wait_s: Positive
-    interval_s: Positive
-    jitter: Share = 0.0
-    first: Literal["after-interval"] = "after-interval"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuadraticPolling:
-    """Poll at ages (c1 / c2)(k + U)**2: needs to know nothing of the work.
-
-    A poll costs c1 = *poll_cost*, a second of delay c2 = *delay_cost_per_s*.
-    """
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["quadratic"] = "quadratic"
-    poll_cost: Positive = 1.0
-    delay_cost_per_s: Positive
-    jitter: ClassVar[float] = 0.0
-    first: Literal["after-interval"] = "after-interval"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HazardPolling:
-    """Poll by the task's age: sqrt(2 c1 / (c2 h)) at hazard h of the scenario's work."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["hazard"] = "hazard"
-    poll_cost: Positive = 1.0
-    delay_cost_per_s: Positive
-    min_s: Positive = 1.0
-    max_s: Positive = 300.0
-    jitter: ClassVar[float] = 0.0
-    first: First = "after-interval"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceLoop:
-    """The SEP's example loop: get, sleep, only then look; then ask for a result, come what may."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["reference-loop"] = "reference-loop"
-    default_s: Positive = 5.0
-    jitter: Share = 0.0
-    first: First = "at-once"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PresetPolling:
-    """Poll as a real client does; ``tasksim.scenario.presets`` names them with their sources."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    kind: Literal["preset"] = "preset"
-    name: Name
-
-
-PlainPolling = (
-    FixedPolling
-    | HintPolling
-    | BackoffPolling
-    | RampPolling
-    | ScheduledPolling
-    | WaitThenFixed
-    | QuadraticPolling
-    | HazardPolling
-    | ReferenceLoop
-)
-Polling = Annotated[PlainPolling | PresetPolling, Discriminator("kind")]
+    rate: Positive
+    burst: Count = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,6 +179,16 @@ class Population:
     max_open: Count | None = None  # tasks that each keeps open; the rest wait on its side
     cancel_share: Share = 0.0
     cancel_after: Law | None = None
+    polls_max: Count | None = None  # gets of a task before it gives up
+    push: Literal["ignored", "wakes", "trusted"] = "wakes"  # what it does when told unasked
+    awaits: Literal["polls", "result"] = "polls"  # where a result request waits for the end
+    input_by: Literal["result", "polls"] = "result"  # where a result request carries questions
+    waits_for: Literal["each", "any"] = "each"  # of the tasks of a batch
+    rest: Literal["left", "cancelled"] = "left"  # of a batch when one is enough
+    crash: Crash | None = None
+    breaker: Breaker | None = None
+    retry_budget: RetryBudget | None = None
+    pace: Pace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +204,20 @@ class InputRequired:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Children:
+    """Work that stops until child tasks are done, which its requester is to ask for.
+
+    *work* names their class. A child that does not complete makes its parent fail.
+    """
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    count: Annotated[int, Ge(1), Le(16)]
+    work: Name
+    at_fraction: Share = 0.5  # of the work that is done by then
+    holds_worker: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkClass:
     """A class of tools: how long its work takes, how often it fails."""
 
@@ -311,6 +230,9 @@ class WorkClass:
     unknown_share: Share = 0.0  # of the work that is lost without a known cause
     input_required: InputRequired | None = None
     sensitive: bool = False  # its requesters delete a task as soon as all is known
+    poll_frequency: AdviceSettings | None = None  # in place of the receiver's
+    milestones: Annotated[int, Ge(0), Le(1000)] = 0  # intermediate results, evenly spaced
+    children: Children | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,53 +246,6 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restart:
-    """The receiver goes down, and comes up with what was written or with nothing.
-
-    What was under way is failed, or begun anew (*redone*), where the receiver is durable.
-    """
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    at_s: NotNegative
-    down_s: NotNegative = 0.0
-    durable: bool = True
-    interrupted: Literal["failed", "redone"] = "failed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageShares:
-    """A share for each kind of message, in place of the share for all of them."""
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    create: Share | None = None
-    get: Share | None = None
-    result: Share | None = None
-    delete: Share | None = None
-    cancel: Share | None = None
-    input: Share | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Faults:
-    """What goes wrong, as shares of the messages of a kind, and when the receiver restarts.
-
-    A lost request never reached the receiver; of a lost reply the receiver has done its part.
-    """
-
-    __pydantic_config__: ClassVar[Any] = FORBID
-    created_lost_share: Share = 0.0
-    request_lost_share: Share = 0.0
-    reply_lost_share: Share = 0.0
-    original_lost_share: Share = 0.0
-    input_lost_share: Share = 0.0  # of the receiver's requests for input
-    request_lost: MessageShares = field(default_factory=MessageShares)
-    reply_lost: MessageShares = field(default_factory=MessageShares)
-    request_duplicated_share: Share = 0.0
-    reply_duplicated_share: Share = 0.0
-    restarts: tuple[Restart, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """Everything that a run depends on."""
 
@@ -380,6 +255,7 @@ class Scenario:
     engine: Literal["auto", "reference"] = "auto"
     horizon_s: Positive | None = None
     tasks: Count | None = None
+    batch: Annotated[int, Ge(1), Le(1000)] = 1  # tasks that come with each arrival
     warmup_s: NotNegative = 0.0
     drain: bool = True  # after the last arrival what is open finishes; else the horizon cuts
     arrivals: Arrivals

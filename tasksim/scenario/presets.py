@@ -7,7 +7,7 @@ time-out is not part of it: ``requesters.patience_s`` says that.
 from dataclasses import dataclass
 from typing import Final
 
-from tasksim.scenario.model import (
+from tasksim.scenario.polls import (
     BackoffPolling,
     FixedPolling,
     HintPolling,

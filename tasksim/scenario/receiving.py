@@ -6,11 +6,11 @@ Rule: keys and units are those of the file; what is left out is off.
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge, Le, Len
+from annotated_types import Ge, Gt, Le, Len, Lt
 from pydantic import Discriminator
 
 from tasksim.scenario.distributions import FORBID
-from tasksim.scenario.kinds import Count, Name, NotNegative, Positive
+from tasksim.scenario.kinds import Count, Name, NotNegative, Positive, Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +20,7 @@ class FixedAdvice:
     __pydantic_config__: ClassVar[Any] = FORBID
     kind: Literal["fixed"] = "fixed"
     interval_s: Positive
+    spread: Share = 0.0  # tasks are told up to so much more, each another part of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ class LoadAdvice:
     polls_per_s: Positive
     min_s: Positive = 1.0
     max_s: Positive = 300.0
+    spread: Share = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,7 @@ class AgeAdvice:
     delay_cost_per_s: Positive
     min_s: Positive = 1.0
     max_s: Positive = 300.0
+    spread: Share = 0.0
 
 
 AdviceSettings = Annotated[FixedAdvice | LoadAdvice | AgeAdvice, Discriminator("kind")]
@@ -60,16 +63,42 @@ class KeepAlive:
     max_s: NotNegative | None = None
     sweep_s: NotNegative = 0.0  # ended tasks are forgotten at multiples of it
     unknown: Literal["expires", "kept"] = "expires"
+    anchor: Literal["end", "creation", "both"] | None = None  # absent: as the dialect says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concurrency:
-    """Tasks that may be open at once, and what a requester over that is told to wait."""
+    """Tasks that may be open at once, and what a requester over that is told to wait.
+
+    *queue* creations over the limit are not refused but wait for room.
+    """
 
     __pydantic_config__: ClassVar[Any] = FORBID
     per_requester: Count | None = None
     total: Count | None = None
     retry_after_s: NotNegative = 1.0
+    queue: Annotated[int, Ge(0)] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """Tasks that are remembered, ended ones included, and what becomes of one more."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    limit: Count
+    when_full: Literal["refuses", "evicts"] = "refuses"  # the task that ended first goes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongPolls:
+    """Gets that ask for it are held until there is news, each on a connection of its own.
+
+    When as many are held as there are *connections*, they are answered at once.
+    """
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    max_s: Positive = 30.0
+    connections: Count | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +156,69 @@ class InHand:
     scope: Literal["total", "requester"] = "total"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeTokens:
+    """A bucket of *burst* tokens that gains one whole token at each tick of 1 / *rate*."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["whole-tokens"] = "whole-tokens"
+    rate: Positive
+    burst: Count = 1
+    scope: Literal["total", "requester"] = "total"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlidingCounter:
+    """About *limit* requests in any window of that length, estimated from two counts."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["sliding-counter"] = "sliding-counter"
+    window_s: Positive
+    limit: Count
+    scope: Literal["total", "requester"] = "total"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakyBucket:
+    """Requests are let in one by one, *rate* a second; *room* of them may be inside."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["leaky-bucket"] = "leaky-bucket"
+    rate: Positive
+    room: Count
+    scope: Literal["total", "requester"] = "total"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adaptive:
+    """A limit of requests in hand that adapts to how long answering takes.
+
+    It grows while answers come within *target_s*, and is cut to the share *cut* of itself when
+    one took longer.
+    """
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["aimd"] = "aimd"
+    start: Count = 10
+    min: Count = 1
+    max: Count = 1000
+    target_s: Positive
+    cut: Annotated[float, Gt(0), Lt(1)] = 0.5
+    retry_after_s: NotNegative = 1.0
+    scope: Literal["total", "requester"] = "total"
+
+
 LimitSettings = Annotated[
-    TokenBucket | CellRate | FixedWindow | SlidingLog | InHand, Discriminator("kind")
+    TokenBucket
+    | WholeTokens
+    | CellRate
+    | FixedWindow
+    | SlidingLog
+    | SlidingCounter
+    | LeakyBucket
+    | InHand
+    | Adaptive,
+    Discriminator("kind"),
 ]
 
 
@@ -176,7 +266,7 @@ class ReceiverSettings:
     """The receiver. Without *workers* it has as many as it needs."""
 
     __pydantic_config__: ClassVar[Any] = FORBID
-    dialect: Literal["sep-1686"] = "sep-1686"
+    dialect: Literal["sep-1686", "mcp-2025-11-25", "sep-2663"] = "sep-1686"
     workers: Count | None = None
     queue: Literal["unbounded"] = "unbounded"
     handling: Handling | None = None
@@ -196,6 +286,9 @@ class ReceiverSettings:
     original_after_cancel: Literal["none", "error"] = "none"
     related_task: Literal["everywhere", "examples"] = "everywhere"  # on the wire
     page_size: Count = 50
+    store: Store | None = None
+    long_poll: LongPolls | None = None
+    pushes: tuple[Literal["ended", "input", "milestone"], ...] = ()  # what it tells unasked
     watch: WatchSettings | None = None
 
 

@@ -3,53 +3,51 @@
 Rule: seconds become nanoseconds here and in ``workload``, and nowhere further in.
 """
 
-import math
 from dataclasses import replace
 from typing import Final
 
 from tasksim.policies import UNLIMITED, advice, limiters, polling
 from tasksim.policies.advice import Advice
+from tasksim.policies.learning import NOTHING
 from tasksim.policies.limiters import Limit
-from tasksim.policies.polling import First, Polling
+from tasksim.policies.polling import Polling
+from tasksim.policies.retries import MILLI
+from tasksim.protocol.guards import GuardRules
+from tasksim.protocol.manners import CORE_2025, SEP_1686, SEP_2663, Anchor, Manners
 from tasksim.protocol.occurrences import Operation
-from tasksim.protocol.rules import Binding, Fallback, ReceiverRules, RequesterRules, Watch
-from tasksim.protocol.states import TERMINAL, Status
-from tasksim.scenario.hazards import age_advice, intervals_by_age
-from tasksim.scenario.model import (
-    BackoffPolling,
-    FixedPolling,
-    HazardPolling,
-    HintPolling,
-    PlainPolling,
-    Population,
-    QuadraticPolling,
-    RampPolling,
-    ReferenceLoop,
-    Scenario,
-    ScheduledPolling,
-    WaitThenFixed,
+from tasksim.protocol.rules import (
+    Binding,
+    Fallback,
+    Push,
+    PushUse,
+    ReceiverRules,
+    RequesterRules,
+    Watch,
 )
+from tasksim.protocol.states import TERMINAL, Status
+from tasksim.scenario.hazards import age_advice
+from tasksim.scenario.model import Population, Scenario
+from tasksim.scenario.poll_rules import polling_rule
 from tasksim.scenario.presets import resolved
 from tasksim.scenario.receiving import (
+    Adaptive,
+    AdviceSettings,
     AgeAdvice,
     CellRate,
     FixedAdvice,
     FixedWindow,
     InHand,
+    LeakyBucket,
     LimitSettings,
     LoadAdvice,
     RateLimits,
+    SlidingCounter,
     SlidingLog,
     TokenBucket,
     WatchSettings,
+    WholeTokens,
 )
 from tasksim.units import NS_PER_S, ns_from_s
-
-FIRST_OF: Final = {
-    "after-interval": First.AFTER_INTERVAL,
-    "at-once": First.AT_ONCE,
-    "random-phase": First.RANDOM_PHASE,
-}
 
 DELETABLE: Final[dict[str, frozenset[Status] | None]] = {
     "terminal": TERMINAL,
@@ -67,6 +65,18 @@ FALLBACK_OF: Final = {
     "original": Fallback.ORIGINAL,
     "backoff": Fallback.BACKOFF,
 }
+MANNERS_OF: Final[dict[str, Manners]] = {
+    "sep-1686": SEP_1686,
+    "mcp-2025-11-25": CORE_2025,
+    "sep-2663": SEP_2663,
+}
+ANCHOR_OF: Final = {"end": Anchor.END, "creation": Anchor.CREATION, "both": Anchor.BOTH}
+PUSH_OF: Final = {"ended": Push.ENDED, "input": Push.INPUT, "milestone": Push.MILESTONE}
+PUSH_USE_OF: Final = {
+    "ignored": PushUse.IGNORED,
+    "wakes": PushUse.WAKES,
+    "trusted": PushUse.TRUSTED,
+}
 BACKOFF_CAP_NS: Final = 60 * NS_PER_S  # of polls without a created notification (N03)
 
 
@@ -75,12 +85,18 @@ def receiver_rules(scenario: Scenario) -> ReceiverRules:
     receiver = scenario.receiver
     keep_alive = receiver.keep_alive
     methods, caps = receiver.task_methods, receiver.concurrency
+    manners, store, holds = MANNERS_OF[receiver.dialect], receiver.store, receiver.long_poll
+    anchor = manners.anchor if keep_alive.anchor is None else ANCHOR_OF[keep_alive.anchor]
     return ReceiverRules(
         keep_alive_default_ns=ns_from_s(keep_alive.default_s),
         keep_alive_max_ns=_limit_ns(keep_alive.max_s),
         sweep_ns=ns_from_s(keep_alive.sweep_s),
         keeps_unknown=keep_alive.unknown == "kept",
-        advice=_advice(scenario),
+        anchor=anchor,
+        store_max=UNLIMITED if store is None else store.limit,
+        evicts=store is not None and store.when_full == "evicts",
+        advice=_advice(scenario, receiver.poll_frequency),
+        tool_advice=_tool_advice(scenario),
         tombstones=receiver.tombstones,
         reuses_forgotten=receiver.forgotten_ids == "accepted",
         reuses_live=receiver.duplicate_ids == "accepted",
@@ -90,13 +106,22 @@ def receiver_rules(scenario: Scenario) -> ReceiverRules:
         binding=BINDING_OF[receiver.isolation],
         supports_tasks=receiver.tasks,
         task_methods=None if methods is None else frozenset(methods),
-        open_per_requester=UNLIMITED if caps.per_requester is None else caps.per_requester,
-        open_total=UNLIMITED if caps.total is None else caps.total,
+        open_per_requester=_count(caps.per_requester),
+        open_total=_count(caps.total),
+        queue_max=caps.queue,
+        hold_max_ns=0 if holds is None else ns_from_s(holds.max_s),
+        holds_max=_count(None if holds is None else holds.connections),
+        pushes=frozenset(PUSH_OF[what] for what in receiver.pushes),
+        manners=manners,
         retry_after_ns=ns_from_s(caps.retry_after_s),
         limits=_limits(receiver.rate_limits),
         input_timeout_ns=ns_from_s(receiver.input_timeout_s),
         watch=_watch(receiver.watch),
     )
+
+
+def _count(limit: int | None) -> int:
+    return UNLIMITED if limit is None else limit
 
 
 def _limit_ns(seconds: float | None) -> int:
@@ -108,14 +133,20 @@ def _limits(settings: RateLimits) -> dict[Operation, Limit]:
     return {
         operation: limit_of(limit)
         for operation, limit in _by_operation(settings).items()
-        if not isinstance(limit, InHand)
+        if not isinstance(limit, InHand | Adaptive | LeakyBucket)
     }
 
 
-def limits_in_hand(settings: RateLimits) -> dict[Operation, InHand]:
+def limits_in_hand(settings: RateLimits) -> dict[Operation, InHand | Adaptive]:
     """Limits of requests that are being answered at once, by operation."""
     found = _by_operation(settings).items()
-    return {operation: limit for operation, limit in found if isinstance(limit, InHand)}
+    return {operation: limit for operation, limit in found if isinstance(limit, InHand | Adaptive)}
+
+
+def shapers(settings: RateLimits) -> dict[Operation, LeakyBucket]:
+    """What delays requests instead of refusing them, by operation."""
+    found = _by_operation(settings).items()
+    return {operation: limit for operation, limit in found if isinstance(limit, LeakyBucket)}
 
 
 def _by_operation(settings: RateLimits) -> dict[Operation, LimitSettings]:
@@ -131,12 +162,17 @@ def _by_operation(settings: RateLimits) -> dict[Operation, LimitSettings]:
     return {operation: limit for operation, limit in by_operation.items() if limit is not None}
 
 
-def limit_of(settings: TokenBucket | CellRate | FixedWindow | SlidingLog) -> Limit:
+def limit_of(
+    settings: TokenBucket | WholeTokens | CellRate | FixedWindow | SlidingLog | SlidingCounter,
+) -> Limit:
     """Limiter that the settings describe."""
     match settings:
         case TokenBucket():
             params = (max(ns_from_s(1.0 / settings.rate), 1), settings.burst)
             take = limiters.token_bucket
+        case WholeTokens():
+            params = (max(ns_from_s(1.0 / settings.rate), 1), settings.burst)
+            take = limiters.whole_tokens
         case CellRate():
             params = (max(ns_from_s(1.0 / settings.rate), 1), ns_from_s(settings.tolerance_s))
             take = limiters.cell_rate
@@ -146,14 +182,26 @@ def limit_of(settings: TokenBucket | CellRate | FixedWindow | SlidingLog) -> Lim
         case SlidingLog():
             params = (ns_from_s(settings.window_s), settings.limit)
             take = limiters.sliding_log
+        case SlidingCounter():
+            params = (ns_from_s(settings.window_s), settings.limit)
+            take = limiters.sliding_counter
     return Limit(take=take, params=params, per_requester=settings.scope == "requester")
 
 
-def _advice(scenario: Scenario) -> Advice | None:
-    settings = scenario.receiver.poll_frequency
+def _tool_advice(scenario: Scenario) -> dict[str, Advice]:
+    """What is advertised for classes of work that have an interval of their own."""
+    found = {work.name: _advice(scenario, work.poll_frequency) for work in scenario.work}
+    return {name: rule for name, rule in found.items() if rule is not None}
+
+
+def _advice(scenario: Scenario, settings: AdviceSettings | None) -> Advice | None:
+    if settings is None:
+        return None
+    return replace(_plain_advice(scenario, settings), spread=settings.spread)
+
+
+def _plain_advice(scenario: Scenario, settings: AdviceSettings) -> Advice:
     match settings:
-        case None:
-            return None
         case FixedAdvice():
             return advice.fixed(ns_from_s(settings.interval_s))
         case LoadAdvice():
@@ -199,75 +247,28 @@ def requester_rules(population: Population, scenario: Scenario) -> RequesterRule
         limited_max=population.limited_attempts,
         cancel_patience_ns=ns_from_s(population.cancel_patience_s),
         patience_ns=_limit_ns(population.patience_s),
+        polls_max=_count(population.polls_max),
+        push=PUSH_USE_OF[population.push],
+        manners=MANNERS_OF[receiver.dialect],
+        blocks=population.awaits == "result",
+        answers_on_result=population.input_by == "result",
+        back_ns=0 if population.crash is None else ns_from_s(population.crash.back_s),
+        remembers=population.crash is None or population.crash.remembers,
+    )
+
+
+def guard_rules(population: Population) -> GuardRules:
+    """What every requester of a population keeps for all of its tasks."""
+    breaker, budget, pace = population.breaker, population.retry_budget, population.pace
+    return GuardRules(
+        breaker=None if breaker is None else (breaker.failures, ns_from_s(breaker.open_s)),
+        budget=None if budget is None else (int(budget.share * MILLI), budget.reserve * MILLI),
+        pace=None if pace is None else (max(ns_from_s(1.0 / pace.rate), 1), pace.burst),
     )
 
 
 def _backoff(rule: Polling, jitter: float) -> Polling:
     """Gaps that double from the rule's own first one (N03)."""
-    base_ns = max(rule.gap_ns(rule.params, (0, 0.0), 0, 0, -1, -1, 0.0), NS_PER_S // 10)
+    state = (0.0, 0.0, *NOTHING)
+    base_ns = max(rule.gap_ns(rule.params, state, 0, 0, -1, -1, 0.0), NS_PER_S // 10)
     return polling.backoff(base_ns, max(BACKOFF_CAP_NS, base_ns), jitter=jitter)
-
-
-def polling_rule(settings: PlainPolling, scenario: Scenario) -> Polling:
-    """Polling rule that the settings describe, for the scenario's work."""
-    match settings:
-        case QuadraticPolling():
-            ratio_s = settings.poll_cost / settings.delay_cost_per_s
-            return polling.quadratic(ratio_s * NS_PER_S)
-        case HazardPolling():
-            ages_ns, gaps_ns = intervals_by_age(
-                scenario,
-                settings.poll_cost / settings.delay_cost_per_s,
-                ns_from_s(settings.min_s),
-                ns_from_s(settings.max_s),
-            )
-            return replace(polling.aged(ages_ns, gaps_ns), first=FIRST_OF[settings.first])
-        case WaitThenFixed():
-            gaps = [ns_from_s(settings.wait_s), ns_from_s(settings.interval_s)]
-            return polling.schedule(gaps, jitter=settings.jitter)
-        case ScheduledPolling():
-            gaps = [ns_from_s(gap_s) for gap_s in settings.gaps_s]
-            return polling.schedule(gaps, jitter=settings.jitter, first=FIRST_OF[settings.first])
-        case _:
-            return _steady_rule(settings)
-
-
-def _steady_rule(
-    settings: FixedPolling | HintPolling | BackoffPolling | RampPolling | ReferenceLoop,
-) -> Polling:
-    """The rules that need to know nothing but their own settings."""
-    first, jitter = FIRST_OF[settings.first], settings.jitter
-    match settings:
-        case FixedPolling():
-            return polling.fixed(ns_from_s(settings.interval_s), jitter=jitter, first=first)
-        case HintPolling():
-            ceiling_s = settings.ceiling_s
-            return polling.hint(
-                ns_from_s(settings.default_s),
-                jitter=jitter,
-                first=first,
-                ceiling_ns=math.inf if ceiling_s is None else ns_from_s(ceiling_s),
-                floor_ns=ns_from_s(settings.floor_s),
-                own_ns=ns_from_s(settings.own_s),
-            )
-        case ReferenceLoop():
-            return polling.hint(
-                ns_from_s(settings.default_s), jitter=jitter, first=first, tests_late=True
-            )
-        case RampPolling():
-            return polling.ramp(
-                ns_from_s(settings.base_s),
-                ns_from_s(settings.default_s),
-                factor=settings.factor,
-                jitter=jitter,
-                first=first,
-            )
-        case BackoffPolling():
-            return polling.backoff(
-                ns_from_s(settings.base_s),
-                ns_from_s(settings.cap_s),
-                factor=settings.factor,
-                jitter=jitter,
-                spread=settings.spread,
-                first=first,
-            )

@@ -10,12 +10,13 @@ closed model the user's number and the place among the user's own, packed.
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from itertools import accumulate, pairwise
 from typing import Final
 
 from tasksim.protocol.exchanges import Fate
 from tasksim.protocol.messages import DrawAddress
-from tasksim.protocol.rules import renewed, rerun
+from tasksim.protocol.rules import RENEWALS_FROM, child, renewed, rerun
 from tasksim.scenario import draws
 from tasksim.scenario.arrivals import ABSENT, USER_BITS, Arrivals
 from tasksim.scenario.distributions import Law
@@ -24,8 +25,17 @@ from tasksim.scenario.fates import MessageFates
 from tasksim.scenario.model import Bursty, Closed, Scenario, Trace, WorkClass
 from tasksim.scenario.quantiles import LawTables
 from tasksim.scenario.traces import TraceRows, read_trace
-from tasksim.scenario.variates import variate_ns
+from tasksim.scenario.variates import LONGEST_NS, variate_ns
 from tasksim.units import NS_PER_S, ns_from_s
+
+
+class Stop(IntEnum):
+    """Why work stops on its way, in the order in which stops of one instant come."""
+
+    MILESTONE = 0  # it has an intermediate result, and goes on
+    CHILDREN = 1
+    INPUT = 2
+    DEATH = 3  # of its worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,7 @@ class TaskPlan:
     cancel_after_ns: int | None = None  # from asking for the task; None: it is not cancelled
     vanishes: bool = False  # its work is lost without a known cause
     asks: int = 0  # requests for input, all at once
-    asks_after_ns: int = 0  # of work
+    stops: tuple[tuple[int, Stop], ...] = ()  # (ns of work before it, why), in order
 
 
 class Workload:
@@ -60,6 +70,21 @@ class Workload:
             for p in scenario.requesters
         ]
         self._inputs = [_input_of(tables, work) for work in scenario.work]
+        self._may_stop = [
+            work.milestones > 0 or work.children is not None
+            or scenario.faults.worker_deaths is not None
+            for work in scenario.work
+        ]  # fmt: skip
+        self._crashes = [
+            (0, ABSENT) if p.crash is None
+            else (draws.threshold_from_share(p.crash.share), tables.add(p.crash.after))
+            for p in scenario.requesters
+        ]  # fmt: skip
+        faults = scenario.faults
+        slow, deaths = faults.slow_work, faults.worker_deaths
+        self._slow = draws.threshold_from_share(0.0 if slow is None else slow.share)
+        self._slow_factor = 1.0 if slow is None else slow.factor
+        self._deaths = draws.threshold_from_share(0.0 if deaths is None else deaths.share)
         arrivals = scenario.arrivals
         self._think_law = tables.add(arrivals.think) if isinstance(arrivals, Closed) else ABSENT
         self._trace = _trace_of(scenario)
@@ -85,12 +110,16 @@ class Workload:
         """Tasks in order of arrival: until the horizon, their number, or the trace's end."""
         limit, end_at = self.scenario.tasks, self.end_at
         keep_share = self._keep_share()
-        index = 0
+        index, batch = 0, self.scenario.batch
         for at, row in self._arrivals:
-            if (limit is not None and index >= limit) or (end_at is not None and at >= end_at):
+            if end_at is not None and at >= end_at:
                 return
-            if keep_share is None or self._is_kept(row, keep_share):
-                yield self._plan(index, at, row)
+            if keep_share is not None and not self._is_kept(row, keep_share):
+                continue
+            for leader in [index] * batch:
+                if limit is not None and index >= limit:
+                    return
+                yield self._plan(index, at, row, leader=leader)
                 index += 1
 
     @property
@@ -117,6 +146,16 @@ class Workload:
         """The same work asked for once more under another id; its messages have other fates."""
         index = renewed(plan.index, renewal)
         return replace(plan, index=index, key=self.key_of(index))
+
+    def child_of(self, plan: TaskPlan, place: int, at: int) -> TaskPlan:
+        """The child *place* of a task, which arrives at *at*."""
+        children = self.scenario.work[plan.work_class].children
+        assert children is not None, "only work with children asks for them"
+        names = [work.name for work in self.scenario.work]
+        index = child(plan.index, place)
+        key = self.key_of(index)
+        who = (plan.population, plan.requester)
+        return self._task(index, key, at, who, names.index(children.work), ABSENT)
 
     def rerun_of(self, plan: TaskPlan, run: int) -> TaskPlan:
         """The same work done anew by a receiver that does not know that it did it before."""
@@ -212,6 +251,7 @@ class Workload:
             phase_unit=self.phase_unit(plan.key),
             cancel_after_ns=plan.cancel_after_ns,
             think_ns=lambda ordinal: self._input_thought_ns(plan, ordinal),
+            crash_after_ns=self._crash_after_ns(plan),
         )
 
     def poll_unit(self, key: int, attempt: int) -> float:
@@ -222,14 +262,22 @@ class Workload:
         """Uniform that a random first phase uses."""
         return draws.unit_from_u64(draws.draw_u64(key, Stream.FIRST_PHASE))
 
-    def _plan(self, index: int, at: int, row: int, *, user: int | None = None) -> TaskPlan:
+    def _plan(
+        self, index: int, at: int, row: int, *, user: int | None = None, leader: int | None = None
+    ) -> TaskPlan:
         key = self.key_of(index)
-        population, requester = self._who(key, row, user)
-        work_class = self._class_of(key, row)
+        is_led = leader is not None and leader != index
+        who = self._who(self.key_of(leader or 0) if is_led else key, row, user)
+        return self._task(index, key, at, who, self._class_of(key, row), row)
+
+    def _task(
+        self, index: int, key: int, at: int, who: tuple[int, int], work_class: int, row: int
+    ) -> TaskPlan:
+        population, requester = who
         duration_ns = self._duration_ns(key, row, work_class)
-        threshold, _, fraction, requests = self._inputs[work_class]
+        threshold, _, _, requests = self._inputs[work_class]
         fate, failed = draws.draw_u64(key, Stream.FAILED), self._failed[work_class]
-        asks = requests and draws.draw_u64(key, Stream.INPUT) < threshold
+        asks = bool(requests) and draws.draw_u64(key, Stream.INPUT) < threshold
         return TaskPlan(
             index=index,
             key=key,
@@ -242,8 +290,35 @@ class Workload:
             cancel_after_ns=self._cancel_after_ns(key, population),
             vanishes=failed <= fate < self._ended_badly[work_class],
             asks=requests if asks else 0,
-            asks_after_ns=int(duration_ns * fraction) if asks else 0,
+            stops=self._stops(key, work_class, duration_ns, asks=asks),
         )
+
+    def _stops(
+        self, key: int, work_class: int, duration_ns: int, *, asks: bool
+    ) -> tuple[tuple[int, Stop], ...]:
+        """Where the work stops on its way; nothing comes after the death of its worker."""
+        if not asks and not self._may_stop[work_class]:
+            return ()
+        work = self.scenario.work[work_class]
+        parts = work.milestones + 1
+        found = [(duration_ns * k // parts, Stop.MILESTONE) for k in range(1, parts)]
+        if asks:
+            found.append((int(duration_ns * self._inputs[work_class][2]), Stop.INPUT))
+        if work.children is not None:
+            found.append((int(duration_ns * work.children.at_fraction), Stop.CHILDREN))
+        if self._deaths and draws.draw_u64(key, Stream.WORKER_DEATH) < self._deaths:
+            death = (duration_ns // 2, Stop.DEATH)
+            found = [*(stop for stop in found if stop < death), death]
+        return tuple(sorted(found))
+
+    def _crash_after_ns(self, plan: TaskPlan) -> int | None:
+        """When the task's requester is gone for a while; one that asks anew is not, again."""
+        threshold, law = self._crashes[plan.population]
+        if law == ABSENT or plan.index >= 1 << RENEWALS_FROM:
+            return None
+        if draws.draw_u64(plan.key, Stream.CRASHED) >= threshold:
+            return None
+        return variate_ns(self._values, law, draws.draw_u64(plan.key, Stream.CRASH_AFTER))
 
     def _class_of(self, key: int, row: int) -> int:
         if self._trace is not None and self._trace.work is not None:
@@ -276,10 +351,14 @@ class Workload:
 
     def _duration_ns(self, key: int, row: int, work_class: int) -> int:
         trace = self._trace
-        if trace is not None and trace.duration_ns is not None:
-            return int(trace.duration_ns[row])
-        word = draws.draw_u64(key, Stream.DURATION)
-        return variate_ns(self._values, self._durations[work_class], word)
+        if trace is not None and trace.duration_ns is not None and row != ABSENT:
+            duration_ns = int(trace.duration_ns[row])
+        else:
+            word = draws.draw_u64(key, Stream.DURATION)
+            duration_ns = variate_ns(self._values, self._durations[work_class], word)
+        if self._slow and draws.draw_u64(key, Stream.SLOW_WORK) < self._slow:
+            return min(int(duration_ns * self._slow_factor), LONGEST_NS)
+        return duration_ns
 
     def _keep_share(self) -> float | None:
         """Share of the trace's rows that is kept; None where that is all."""
@@ -295,13 +374,13 @@ class Workload:
 
 def mean_rate(scenario: Scenario) -> float | None:
     """Tasks a second in the long run, where the arrivals alone decide that."""
-    arrivals = scenario.arrivals
+    arrivals, batch = scenario.arrivals, scenario.batch
     if isinstance(arrivals, Closed) or (isinstance(arrivals, Trace) and arrivals.rate is None):
         return None
     if isinstance(arrivals, Bursty):
         weighted = zip(arrivals.rates, arrivals.mean_s, strict=True)
-        return sum(rate * mean for rate, mean in weighted) / sum(arrivals.mean_s)
-    return arrivals.rate
+        return batch * sum(rate * mean for rate, mean in weighted) / sum(arrivals.mean_s)
+    return None if arrivals.rate is None else arrivals.rate * batch
 
 
 def _number(user: int, ordinal: int) -> int:

@@ -6,7 +6,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tasksim.protocol.lifecycle import ResumeWork, Send, StartWork, StopWork
 from tasksim.protocol.messages import (
     Cancel,
     Create,
@@ -18,6 +17,7 @@ from tasksim.protocol.messages import (
     TaskPage,
 )
 from tasksim.protocol.occurrences import Reason
+from tasksim.protocol.outputs import ResumeWork, Send, StartWork, StopWork
 from tasksim.protocol.receiver import Receiver
 from tasksim.protocol.rules import ReceiverRules
 from tasksim.protocol.states import TERMINAL, Status

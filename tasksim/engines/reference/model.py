@@ -6,21 +6,26 @@ Rule 3: when all is over nothing is held any more; what is, is a fault of ours.
 """
 
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import Final
 
 from simpy.events import Event
 
+from tasksim.engines.reference.network import Network
 from tasksim.engines.reference.ranked import At, RankedEnvironment
 from tasksim.engines.reference.receivers import ReceiverSide
 from tasksim.engines.reference.requesters import Doors, RequesterSide
 from tasksim.eventlog.digest import SummaryRecorder
 from tasksim.eventlog.recorder import EventRecorder, TaskRecorder
 from tasksim.eventlog.run import Level, Run, finish_run
-from tasksim.protocol.messages import Call
+from tasksim.protocol.exchanges import Lore
+from tasksim.protocol.guards import Guard
+from tasksim.protocol.messages import Call, Child
 from tasksim.protocol.occurrences import Kind, Observer
+from tasksim.protocol.rules import RENEWALS_FROM
 from tasksim.protocol.ties import Tie, rank
 from tasksim.scenario.model import Scenario
-from tasksim.scenario.rules import requester_rules
+from tasksim.scenario.rules import guard_rules, requester_rules
 from tasksim.scenario.workload import TaskPlan, Workload
 from tasksim.units import ns_from_s
 
@@ -62,11 +67,16 @@ class Model:
             for p in scenario.requesters
         ]
         self._rules = [requester_rules(p, scenario) for p in scenario.requesters]
-        self._calls = [Call(method=work.method) for work in scenario.work]
+        self._guard_rules = [guard_rules(p) for p in scenario.requesters]
+        self._guards: dict[int, Guard] = {}  # by requester
+        self._lores: dict[int, Lore] = {}
+        self._batches: dict[int, list[RequesterSide]] = {}  # by the first task of each
+        self._calls = [Call(method=work.method, tool=work.name) for work in scenario.work]
         self._doors = Doors([population.max_open for population in scenario.requesters])
         self._scenario = scenario
         self._progress = progress
         self._arrived = 0
+        self.network = Network(self.env, self.recorder, self.workload.messages)
         self.receiver = ReceiverSide(self, scenario)
 
     @property
@@ -93,11 +103,52 @@ class Model:
         self.recorder.meets(plan.index, plan.requester)
         self.recorder(plan.arrival_at, Kind.ARRIVED, plan.index, -1, 0, -1, -1, plan.duration_ns)
 
+    # What requesters share.
+
+    def guard_of(self, plan: TaskPlan) -> Guard | None:
+        """What a task's requester keeps for all of its tasks; None where it keeps nothing."""
+        rules = self._guard_rules[plan.population]
+        if not rules.guards:
+            return None
+        return self._guards.setdefault(plan.requester, Guard(rules))
+
+    def lore_of(self, plan: TaskPlan) -> Lore:
+        """What a task's requester has learned from its tasks so far."""
+        return self._lores.setdefault(plan.requester, Lore())
+
+    def cancels_rest(self, plan: TaskPlan) -> bool:
+        """Whether a requester cancels what it needs no longer."""
+        return self._scenario.requesters[plan.population].rest == "cancelled"
+
+    # Child tasks.
+
+    def calls_of_children(self, plan: TaskPlan) -> tuple[Call, ...]:
+        """What the children of a task wrap."""
+        children = self._scenario.work[plan.work_class].children
+        assert children is not None, "only work with children asks for them"
+        names = [work.name for work in self._scenario.work]
+        return (self._calls[names.index(children.work)],) * children.count
+
+    def spawn(self, plan: TaskPlan, task_id: str, child: Child) -> None:
+        """Let a task's requester ask for one of the tasks that the task needs."""
+        place = int(child.task_id.rsplit("/", 1)[1])
+        own = self.workload.child_of(plan, place, self.env.now)
+        self.announce(own)
+        RequesterSide(
+            self,
+            own,
+            rules=replace(self._rules[own.population], renews_id=False),
+            call=child.call,
+            on_closed=lambda: None,
+            task_id=child.task_id,
+            parent_id=task_id,
+        ).start()
+
     def _source(self) -> Generator[Event, None, None]:
         """Let the tasks arrive at their drawn instants, whatever the receiver does."""
         for plan in self.workload.tasks():
             yield At(self.env, plan.arrival_at, rank(Tie.ARRIVAL, plan.index))
-            self._arrive(plan, lambda plan=plan: self._doors.leave(plan))  # type: ignore[misc]
+            self._arrive(plan, lambda plan=plan: self._leave(plan))  # type: ignore[misc]
 
     def _user(self, user: int) -> Generator[Event, None, None]:
         """Think, ask, see the task through, and so on."""
@@ -130,10 +181,28 @@ class Model:
             call=self._calls[plan.work_class],
             on_closed=on_closed,
         )
+        if self._scenario.batch > 1:
+            self._batches.setdefault(self._leader(plan), []).append(side)
         self._doors.enter(side)
         if self._progress is not None and self._arrived % PROGRESS_EVERY == 0:
             self._progress(self._arrived)
         self._arrived += 1
+
+    def _leader(self, plan: TaskPlan) -> int:
+        """Number of the first task of a batch, whatever renewal of its id a task is."""
+        place = plan.index & (1 << RENEWALS_FROM) - 1
+        return place - place % self._scenario.batch
+
+    def _leave(self, plan: TaskPlan) -> None:
+        """The requester is through with a task; the rest of its batch may be needed no longer."""
+        self._doors.leave(plan)
+        batch = self._batches.get(self._leader(plan)) if self._scenario.batch > 1 else None
+        waits_for = self._scenario.requesters[plan.population].waits_for
+        if batch is None or waits_for == "each" or not any(s.is_satisfied for s in batch):
+            return
+        del self._batches[self._leader(plan)]
+        for side in batch:
+            side.let_be()
 
     def _require_empty(self) -> None:
         left = {**self.receiver.leftovers(), "tasks held back": self._doors.waiting}

@@ -5,17 +5,40 @@ arrives, is decided here.
 Rule 2: whatever belongs to a task is kept under its key and dropped when its work is over.
 """
 
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
+from tasksim.engines.reference.entry import AT_ONCE, LATER, Entry
+from tasksim.engines.reference.network import REPLY_TIE_OF
+from tasksim.engines.reference.opened import (
+    FAILURE_TEXT,
+    PAYLOAD,
+    Open,
+    operation_of,
+    plain_answer,
+    stops_held,
+)
 from tasksim.engines.reference.ranked import At, RankedEnvironment, Wakeup
 from tasksim.engines.reference.requesters import TIE_OF, RequesterSide
-from tasksim.engines.reference.workers import Desk, Pool, Workers
-from tasksim.protocol.errors import INTERNAL_ERROR, RateLimitedError
-from tasksim.protocol.lifecycle import (
+from tasksim.engines.reference.workers import Pool, Workers
+from tasksim.protocol.errors import RateLimitedError
+from tasksim.protocol.lifecycle import DIED
+from tasksim.protocol.messages import (
+    OPERATION_OF,
+    Cancel,
+    Create,
+    Created,
+    Failure,
+    InputAnswer,
+    InputRequest,
+    Pushed,
+    Request,
+    Result,
+)
+from tasksim.protocol.occurrences import NONE, Kind, Operation, Reason
+from tasksim.protocol.outputs import (
     Answer,
+    Hold,
     Output,
     ResumeWork,
     RunPlain,
@@ -23,52 +46,22 @@ from tasksim.protocol.lifecycle import (
     StartWork,
     StopWork,
 )
-from tasksim.protocol.messages import (
-    Cancel,
-    Create,
-    Created,
-    Deleted,
-    Failure,
-    InputAnswer,
-    InputRequest,
-    Reply,
-    Request,
-    Result,
-)
-from tasksim.protocol.occurrences import NONE, Kind, Operation, Reason
 from tasksim.protocol.receiver import Receiver
 from tasksim.protocol.records import Key
 from tasksim.protocol.states import Status
 from tasksim.protocol.ties import Tie, rank
-from tasksim.scenario.model import Restart, Scenario
-from tasksim.scenario.rules import limits_in_hand, receiver_rules
-from tasksim.scenario.workload import TaskPlan
+from tasksim.scenario.faults import Restart
+from tasksim.scenario.model import Scenario
+from tasksim.scenario.rules import receiver_rules
+from tasksim.scenario.workload import Stop, TaskPlan
 from tasksim.units import ns_from_s
 
 if TYPE_CHECKING:
     from tasksim.engines.reference.model import Model
 
-REPLY_TIE_OF: Final = {
-    Operation.CREATE: Tie.REFUSAL_TO_REQUESTER,
-    Operation.GET: Tie.VIEW_TO_REQUESTER,
-    Operation.RESULT: Tie.RESULT_TO_REQUESTER,
-    Operation.DELETE: Tie.DELETED_TO_REQUESTER,
-    Operation.ORIGINAL: Tie.ORIGINAL_TO_REQUESTER,
-    Operation.INPUT: Tie.PROMPT_TO_REQUESTER,
-}
-PAYLOAD: Final[Mapping[str, Any]] = {"content": [], "isError": False}
-FAILURE_TEXT: Final = "Tool execution failed"
+ALL_STOPS: Final = frozenset(Stop)
+UPDATE_BIT: Final = 1 << 20  # of the ordinal of an answer to an update: questions share its draws
 END_OF_TIME: Final = 1 << 62  # when every bucket is full again
-
-
-@dataclass(slots=True)
-class Open:
-    """Work whose requester waits for it; *opened_at* None when its connection is gone."""
-
-    peer: RequesterSide
-    plan: TaskPlan
-    opened_at: int | None
-    plain: bool = False
 
 
 class ReceiverSide:
@@ -79,35 +72,28 @@ class ReceiverSide:
         self._model = model
         self._env = model.env
         self._observe = model.observe
-        self._fates = model.workload.messages
+        self._network = model.network
         self._machine = Receiver(receiver_rules(scenario), model.observe)
+        self._mints_ids = self._machine.rules.manners.mints_ids
         self._wakeup = Wakeup(model.env, self._on_time)
         self._pool = Pool(receiver.workers)
-        self._workers = Workers(model.env, self._pool, self, ns_from_s(receiver.stop_s))
-        self._holds = [w.input_required is None or w.input_required.holds_worker
-                       for w in scenario.work]  # fmt: skip
+        deaths = scenario.faults.worker_deaths
+        self._knows_deaths = deaths is None or deaths.known
+        unseen_ns = 0 if deaths is None else ns_from_s(deaths.noticed_s)
+        self._workers = Workers(model.env, self._pool, self, ns_from_s(receiver.stop_s), unseen_ns)
+        self._holds = [stops_held(work) for work in scenario.work]
         self._open: dict[Key, Open] = {}
         lifetime_s = scenario.network.stream_lifetime_s
         self._stream_lifetime_ns = None if lifetime_s is None else ns_from_s(lifetime_s)
-        self._desk: Desk | None = None
-        self._costs_ns: dict[Operation, int] = {}
-        if receiver.handling is not None:
-            handling = receiver.handling
-            pool = self._pool if handling.shares_workers else Pool(handling.servers)
-            self._desk = Desk(model.env, pool)
-            self._costs_ns = {
-                Operation.CREATE: ns_from_s(handling.create_s),
-                Operation.GET: ns_from_s(handling.get_s),
-                Operation.RESULT: ns_from_s(handling.result_s),
-                Operation.DELETE: ns_from_s(handling.delete_s),
-                Operation.CANCEL: ns_from_s(handling.cancel_s),
-                Operation.INPUT: ns_from_s(handling.input_s),
-            }
-        self._in_hand_limits = limits_in_hand(receiver.rate_limits)
-        self._in_hand: Counter[tuple[Operation, str]] = Counter()
+        self._entry = Entry(model.env, self._pool, scenario)
         self._down_since: int | None = None
+        self._stalled_until = 0
         for place, restart in enumerate(scenario.faults.restarts):
             self._plan_restart(place, restart)
+        for place, stall in enumerate(scenario.faults.stalls):
+            until = ns_from_s(stall.at_s + stall.for_s)
+            tie = rank(Tie.STALL, place)
+            At(model.env, ns_from_s(stall.at_s), tie, lambda _, until=until: self._stall(until))  # type: ignore[misc]
 
     @property
     def env(self) -> RankedEnvironment:
@@ -121,8 +107,7 @@ class ReceiverSide:
             "waiting for a worker": self._pool.waiting,
             "jobs": self._workers.jobs,
             "open requests": len(self._open),
-            "requests being answered": 0 if self._desk is None else self._desk.busy,
-            "requests in hand": len(self._in_hand),
+            **self._entry.leftovers(),
         }
         if self._machine.resident_tasks == 0:
             held |= self._machine.sizes(END_OF_TIME)
@@ -135,72 +120,52 @@ class ReceiverSide:
     ) -> None:
         """A request arrives: it is answered, when its turn comes, unless nobody is there."""
         if self._down_since is not None:
-            self._refuse(peer, request, operation)
-        elif self._desk is None:
-            self._take(peer, session, request)
-        else:
-            self._queue(self._desk, peer, session, request, operation)
-
-    def _queue(
-        self,
-        desk: Desk,
-        peer: RequesterSide,
-        session: str,
-        request: Request,
-        operation: Operation,
-    ) -> None:
-        """Let a request wait for its turn, if there is room for one more of its kind."""
-        limit = self._in_hand_limits.get(operation)
-        who = "" if limit is None or limit.scope == "total" else peer.principal
-        hand = (operation, who)
-        if limit is not None and self._in_hand[hand] >= limit.limit:
-            fault = RateLimitedError(ns_from_s(limit.retry_after_s))
-            outputs = self._machine.refuse(session, request, fault, self._env.now, peer.principal)
-            for output in outputs:
-                assert isinstance(output, Send), "a refusal is sent"
-                self._send(peer, output, request.attempt)
+            self._turn_away(peer, request, operation)
             return
-        self._in_hand[hand] += 1
-        peer.expect(None)  # when it will be answered is not known yet
-
-        def let_go() -> None:
-            self._in_hand[hand] -= 1
-            if not self._in_hand[hand]:
-                del self._in_hand[hand]
-
-        def act() -> None:
-            let_go()
-            self._take(peer, session, request)
-
-        def drop() -> None:
-            let_go()
-            self._refuse(peer, request, operation)
-
+        if self._stalled_until > self._env.now:
+            tie = rank(TIE_OF[type(request)], peer.plan.index, request.attempt)
+            At(self._env, self._stalled_until, tie,
+               lambda _: self.arrive(peer, session, request, operation))  # fmt: skip
+            peer.expect(None)
+            return
         tie = rank(TIE_OF[type(request)], peer.plan.index, request.attempt)
-        desk.take(self._costs_ns[operation], tie, act, drop)
+        wait_ns = self._entry.enter(
+            operation, peer.principal, tie,
+            act=lambda: self._take(peer, session, request),
+            drop=lambda: self._turn_away(peer, request, operation),
+        )  # fmt: skip
+        if wait_ns == AT_ONCE:
+            self._take(peer, session, request)
+        elif wait_ns == LATER:
+            peer.expect(None)  # when it will be answered is not known yet
+        else:
+            fault = RateLimitedError(wait_ns)
+            outputs = self._machine.refuse(session, request, fault, self._env.now, peer.principal)
+            self._obey_all(outputs, peer)
 
     def _take(self, peer: RequesterSide, session: str, request: Request) -> None:
         if peer.runs and isinstance(request, Create) and request.draw is not None:
             request = replace(request, draw=replace(request.draw, run=peer.runs))
         if isinstance(request, Cancel) and self._cancel_plain(session, request):
             return
-        outputs = self._machine.receive(session, request, self._env.now, peer.principal)
-        for output in outputs:
-            if isinstance(output, Send):
-                self._send(peer, output, request.attempt)
-            else:
-                self._obey(output, peer)
+        outputs = self._machine.receive(session, request, self._env.now, peer.principal, peer)
+        self._obey_all(outputs, peer)
         self._arm()
 
-    def _refuse(self, peer: RequesterSide, request: Request, operation: Operation) -> None:
+    def _turn_away(self, peer: RequesterSide, request: Request, operation: Operation) -> None:
         """The receiver is down; who waits for an answer hears that there will be none."""
         plan, attempt = peer.plan, request.attempt
         self._observe(
             self._env.now, Kind.LOST, plan.index, operation, attempt, NONE, Reason.RECEIVER_DOWN
         )
-        if isinstance(request, Cancel | InputAnswer):
-            return
-        leg_ns = self._fates.reply_leg_ns(plan.key, plan.population, operation, attempt)
+        if not isinstance(request, Cancel | InputAnswer):
+            self._hang_up(peer, request, operation)
+
+    def _hang_up(self, peer: RequesterSide, request: Request, operation: Operation) -> None:
+        plan, attempt = peer.plan, request.attempt
+        leg_ns = self._model.workload.messages.reply_leg_ns(
+            plan.key, plan.population, operation, attempt
+        )
         at = self._env.now + leg_ns
         tie = rank(REPLY_TIE_OF[operation], plan.index, attempt)
         At(self._env, at, tie, lambda _: peer.on_refused(request))
@@ -211,29 +176,42 @@ class ReceiverSide:
         if peer.runs:
             self._model.recorder.meets(plan.index, plan.requester)
         peer.runs += 1
+        peer.opened_at = None if self._mints_ids else self._env.now
         return Open(peer, plan, self._env.now, plain)
 
+    def _obey_all(self, outputs: list[Output], peer: RequesterSide | None = None) -> None:
+        for output in outputs:
+            self._obey(output, peer)
+
     def _obey(self, output: Output, peer: RequesterSide | None = None) -> None:
-        """Carry out what the machine orders of work and of original requests."""
-        if isinstance(output, StartWork):
-            if peer is not None:
-                self._open[output.key] = self._opened(peer)
-            plan = self._open[output.key].plan
-            self._workers.order(output.key, plan, holds=self._holds[plan.work_class])
-        elif isinstance(output, RunPlain):
-            assert peer is not None, "a call has a caller"
-            key = (output.session, f"call {output.request_id}")
-            if key not in self._open:  # a duplicate of the network is the same call
-                opened = self._open[key] = self._opened(peer, plain=True)
-                self._workers.order(key, opened.plan, holds=True)
-            peer.expect(None)
-        elif isinstance(output, ResumeWork):
-            self._workers.resume(output.key)
-        elif isinstance(output, StopWork):
-            self._workers.stop(output.key)
-            self._open.pop(output.key, None)
-        elif isinstance(output, Answer):
-            self._answer_original(self._open.pop(output.key), output.message)
+        """Carry out what the machine orders."""
+        match output:
+            case Send():
+                to = peer if output.via is None else output.via
+                assert to is not None, "whoever sends knows whom to"
+                self._send(to, output)
+            case Hold():
+                assert peer is not None, "somebody's request is held"
+                peer.expect(None)
+            case StartWork():
+                if output.key not in self._open:
+                    self._open[output.key] = self._opened(output.via)
+                plan = self._open[output.key].plan
+                self._workers.order(output.key, plan, holds=self._holds[plan.work_class])
+            case RunPlain():
+                assert peer is not None, "a call has a caller"
+                key = (output.session, f"call {output.request_id}")
+                if key not in self._open:  # a duplicate of the network is the same call
+                    opened = self._open[key] = self._opened(peer, plain=True)
+                    self._workers.order(key, opened.plan, holds=ALL_STOPS)
+                peer.expect(None)
+            case ResumeWork():
+                self._workers.resume(output.key)
+            case StopWork():
+                self._workers.stop(output.key)
+                self._open.pop(output.key, None)
+            case Answer():
+                self._answer_original(self._open.pop(output.key), output.message)
 
     # What the work reports.
 
@@ -244,39 +222,74 @@ class ReceiverSide:
         else:
             self._machine.work_started(key, self._env.now)
 
+    def reached(self, key: Key) -> None:
+        """The work has an intermediate result."""
+        if not self._open[key].plain:
+            self._obey_all(self._machine.work_reached(key, self._env.now))
+            self._arm()
+
     def needs_input(self, key: Key, plan: TaskPlan) -> None:
         """Work cannot go on without input: the requester is asked."""
-        opened = self._open[key]
-        if opened.plain:
+        if self._open[key].plain:
             self._workers.resume(key)  # a plain call has no way to ask
             return
-        outputs = self._machine.work_needs_input(key, self._env.now, ({},) * plan.asks)
-        for output in outputs:
-            assert isinstance(output, Send), "requests for input are sent"
-            self._send(opened.peer, output, 0)
+        self._obey_all(self._machine.work_needs_input(key, self._env.now, ({},) * plan.asks))
         self._arm()
 
+    def needs_children(self, key: Key, plan: TaskPlan) -> None:
+        """Work cannot go on before its child tasks are done: the requester is told of them."""
+        if self._open[key].plain:
+            self._workers.resume(key)
+            return
+        calls = self._model.calls_of_children(plan)
+        self._obey_all(self._machine.work_needs_children(key, self._env.now, calls))
+        self._arm()
+
+    def died(self, plan: TaskPlan) -> None:
+        """The worker died, and nobody has seen it yet."""
+        self._observe(self._env.now, Kind.DIED, plan.index)
+
+    def found_dead(self, key: Key, plan: TaskPlan) -> None:
+        """It is seen that the worker died: the task has failed, or nobody can tell."""
+        now = self._env.now
+        if self._open[key].plain:
+            status = Status.FAILED if self._knows_deaths else Status.UNKNOWN
+            self._observe(now, Kind.FINISHED, plan.index, NONE, 0, status)
+            del self._open[key]
+        elif self._knows_deaths:
+            self._end(key, self._machine.work_failed(key, DIED, now))
+        else:
+            self._end(key, self._machine.work_lost(key, now))
+
     def paused(self, key: Key) -> None:
-        """The worker is free while the input is waited for."""
+        """The worker is free while the work waits."""
         self._machine.work_paused(key, self._env.now)
 
     def ended(self, key: Key, plan: TaskPlan) -> None:
         """A worker is through with a task; the original request is answered."""
         now = self._env.now
-        opened = self._open.pop(key)
-        if opened.plain and plan.vanishes:
-            self._observe(now, Kind.FINISHED, plan.index, NONE, 0, Status.UNKNOWN)
-            return
-        if opened.plain:
-            self._answer_original(opened, self._plain_answer(plan))
-            return
-        if plan.vanishes:
-            self._machine.work_lost(key, now)
+        if self._open[key].plain:
+            self._end_plain(self._open.pop(key), plan)
+        elif plan.vanishes:
+            self._end(key, self._machine.work_lost(key, now))
         elif plan.fails:
-            self._answer_original(opened, self._machine.work_failed(key, FAILURE_TEXT, now))
+            self._end(key, self._machine.work_failed(key, FAILURE_TEXT, now))
         else:
-            self._answer_original(opened, self._machine.work_succeeded(key, PAYLOAD, now))
+            self._end(key, self._machine.work_succeeded(key, PAYLOAD, now))
+
+    def _end(self, key: Key, outputs: list[Output]) -> None:
+        """Carry out what follows from a task's end; nothing is open of it any more."""
+        self._obey_all(outputs)
+        self._open.pop(key, None)
         self._arm()
+
+    def _end_plain(self, opened: Open, plan: TaskPlan) -> None:
+        if plan.vanishes:
+            self._observe(self._env.now, Kind.FINISHED, plan.index, NONE, 0, Status.UNKNOWN)
+        else:
+            status = Status.FAILED if plan.fails else Status.COMPLETED
+            self._observe(self._env.now, Kind.FINISHED, plan.index, NONE, 0, status)
+            self._answer_original(opened, plain_answer(plan))
 
     def interrupted(self, plan: TaskPlan) -> None:
         """A restart took the worker away."""
@@ -298,32 +311,30 @@ class ReceiverSide:
         self._workers.stop(key)
         return True
 
-    def _plain_answer(self, plan: TaskPlan) -> Result | Failure:
-        status = Status.FAILED if plan.fails else Status.COMPLETED
-        self._observe(self._env.now, Kind.FINISHED, plan.index, NONE, 0, status)
-        if plan.fails:
-            return Failure(
-                request_id=0,
-                code=INTERNAL_ERROR,
-                message=FAILURE_TEXT,
-                operation=Operation.ORIGINAL,
-                reason=Reason.EXECUTION,
-            )
-        return Result(request_id=0, task_id="", payload=PAYLOAD, operation=Operation.ORIGINAL)
-
     # Time.
 
     def _on_time(self) -> None:
-        for output in self._machine.on_time(self._env.now):
-            self._obey(output)
+        self._obey_all(self._machine.on_time(self._env.now))
         self._arm()
 
     def _arm(self) -> None:
         """Wake for the machine's next deadline; for what it slept through, at once."""
         deadline = self._machine.next_deadline
-        if deadline is not None and deadline[0] < self._env.now:
-            deadline = (self._env.now, deadline[1])
+        awake_at = max(self._env.now, self._stalled_until)
+        if deadline is not None and deadline[0] < awake_at:
+            deadline = (awake_at, deadline[1])
         self._wakeup.arm(deadline)
+
+    def _stall(self, until: int) -> None:
+        """Stand still: what arrives waits, what is due waits, and what ends is not seen."""
+        now = self._env.now
+        if self._down_since is not None:
+            return
+        self._observe(now, Kind.STALLED, NONE, NONE, 0, NONE, NONE, until - now)
+        self._stalled_until = max(self._stalled_until, until)
+        self._workers.stall(self._stalled_until)
+        self._entry.stall(self._stalled_until)
+        self._arm()
 
     def _plan_restart(self, place: int, restart: Restart) -> None:
         down_at = ns_from_s(restart.at_s)
@@ -336,12 +347,14 @@ class ReceiverSide:
         """Everything that was under way in memory is gone, and so are all connections."""
         now = self._env.now
         self._down_since = now
+        self._stalled_until = 0
         self._workers.stop_all()
-        if self._desk is not None:
-            self._desk.stop_all()
+        self._entry.stop_all()
         self._wakeup.arm(None)
+        for held in self._machine.drop_held(now):
+            self._hang_up(held.via, held.message, OPERATION_OF[type(held.message)])
         for key, opened in list(self._open.items()):
-            opened.opened_at = None
+            opened.opened_at = opened.peer.opened_at = None
             if opened.peer.rules.listens:
                 plan = opened.peer.plan
                 self._observe(
@@ -360,67 +373,42 @@ class ReceiverSide:
         )
         if not restart.durable:
             self._open.clear()
-        for output in outputs:
-            self._obey(output)
+        self._obey_all(outputs)
         self._arm()
 
     # What it sends.
 
-    def _send(self, peer: RequesterSide, output: Send, attempt: int) -> None:
-        message = output.message
-        if isinstance(message, Created):
-            self._send_created(peer, attempt)
-        elif isinstance(message, InputRequest):
-            self._carry(peer, Operation.INPUT, message.ordinal, message)
-        else:
-            operation = _operation_of(message)
-            peer.expect(self._carry(peer, operation, message.attempt, message))
-
-    def _send_created(self, peer: RequesterSide, ordinal: int) -> None:
-        plan, fates = peer.plan, self._fates
-        if fates.is_created_lost(plan.key, ordinal):
-            self._observe(
-                self._env.now, Kind.LOST, plan.index, Operation.CREATED, ordinal, NONE,
-                Reason.REPLY_LOST,
-            )  # fmt: skip
-            peer.expect(None)
-            return
-        arrives_at = self._env.now + fates.reply_leg_ns(
-            plan.key, plan.population, Operation.CREATED, ordinal
-        )
-        tie = rank(Tie.CREATED_TO_REQUESTER, plan.index, ordinal)
-        At(self._env, arrives_at, tie, peer.on_created)
-        if fates.doubles_replies and fates.is_reply_doubled(plan.key, Operation.CREATED, ordinal):
-            leg_ns = fates.reply_leg_ns(
-                plan.key, plan.population, Operation.CREATED, ordinal, copy=True
-            )
-            self._observe(self._env.now, Kind.DUPLICATED, plan.index, Operation.CREATED, ordinal)
-            At(self._env, self._env.now + leg_ns, tie, peer.on_created)
-        peer.expect(arrives_at)
-
-    def _carry(
-        self, peer: RequesterSide, operation: Operation, ordinal: int, message: Reply | InputRequest
-    ) -> int | None:
-        """Let a message travel to the requester; when it will arrive, None when it is lost."""
-        plan, fates, now = peer.plan, self._fates, self._env.now
-        may_be_lost = fates.loses_replies or operation in {Operation.INPUT, Operation.ORIGINAL}
-        if may_be_lost and fates.is_reply_lost(plan.key, operation, ordinal):
-            self._observe(now, Kind.LOST, plan.index, operation, ordinal, NONE, Reason.REPLY_LOST)
-            return None
-        arrives_at = now + fates.reply_leg_ns(plan.key, plan.population, operation, ordinal)
-        tie = rank(REPLY_TIE_OF[operation], plan.index, ordinal)
-        if isinstance(message, InputRequest):
-            At(self._env, arrives_at, tie, lambda _: peer.on_prompt(message))
-        else:
-            At(self._env, arrives_at, tie, lambda _: peer.on_reply(message))
-        if fates.doubles_replies and fates.is_reply_doubled(plan.key, operation, ordinal):
-            leg_ns = fates.reply_leg_ns(plan.key, plan.population, operation, ordinal, copy=True)
-            self._observe(now, Kind.DUPLICATED, plan.index, operation, ordinal)
-            if isinstance(message, InputRequest):
-                At(self._env, now + leg_ns, tie, lambda _: peer.on_prompt(message))
-            else:
-                At(self._env, now + leg_ns, tie, lambda _: peer.on_reply(message))
-        return arrives_at
+    def _send(self, peer: RequesterSide, output: Send) -> None:
+        message, plan, network = output.message, peer.plan, self._network
+        match message:
+            case Created():
+                arrives_at = network.to_requester(
+                    plan, Operation.CREATED, message.attempt, peer.on_created,
+                    stream_from=self._env.now,
+                )  # fmt: skip
+                peer.expect(arrives_at)
+            case InputRequest():
+                network.to_requester(
+                    plan, Operation.INPUT, message.ordinal, lambda: peer.on_prompt(message),
+                    stream_from=peer.opened_at,
+                )  # fmt: skip
+            case Pushed():
+                peer.pushes += 1
+                network.to_requester(
+                    plan, Operation.PUSH, peer.pushes, lambda: peer.on_push(message),
+                    stream_from=peer.opened_at,
+                )  # fmt: skip
+            case _:
+                operation = operation_of(message)
+                ordinal = message.attempt
+                is_update = operation is Operation.INPUT
+                peer.expect(
+                    network.to_requester(
+                        plan, operation, ordinal | UPDATE_BIT if is_update else ordinal,
+                        lambda: peer.on_reply(message),
+                        tie=Tie.UPDATED_TO_REQUESTER if is_update else None,
+                    )
+                )  # fmt: skip
 
     def _answer_original(self, opened: Open, answer: Result | Failure) -> None:
         """Carry the original response, while the stream that would carry it is open (N09)."""
@@ -431,11 +419,6 @@ class ReceiverSide:
         if lifetime_ns is not None and now - opened_at > lifetime_ns:
             self._observe(now, Kind.LOST, peer.plan.index, Operation.ORIGINAL)
             return
-        self._carry(peer, Operation.ORIGINAL, 0, answer)
-
-
-def _operation_of(reply: Reply) -> Operation:
-    """The exchange that a reply ends."""
-    if isinstance(reply, Result | Failure):
-        return reply.operation
-    return Operation.DELETE if isinstance(reply, Deleted) else Operation.GET
+        self._network.to_requester(
+            peer.plan, Operation.ORIGINAL, 0, lambda: peer.on_reply(answer), stream_from=opened_at
+        )

@@ -11,23 +11,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from simpy.events import Event
-
 from tasksim.engines.reference.ranked import At, Wakeup
+from tasksim.protocol.guards import Guard
 from tasksim.protocol.messages import (
     OPERATION_OF,
     Call,
     Cancel,
+    CancelTask,
     Create,
     Delete,
+    Failure,
     Get,
     GetResult,
     InputAnswer,
     InputRequest,
+    Pushed,
     Reply,
     Request,
+    Update,
 )
-from tasksim.protocol.occurrences import NONE, Kind, Operation, Reason
+from tasksim.protocol.occurrences import NONE, Kind, Reason
 from tasksim.protocol.requester import Requester
 from tasksim.protocol.rules import RequesterRules
 from tasksim.protocol.ties import Tie, rank
@@ -36,6 +39,8 @@ from tasksim.scenario.workload import TaskPlan
 if TYPE_CHECKING:
     from tasksim.engines.reference.model import Model
 
+NOTICES: Final = (Cancel, InputAnswer, CancelTask, Update)  # nothing waits for their answer
+OVER_LIMIT: Final = frozenset({Reason.CONCURRENCY, Reason.RATE_LIMITED, Reason.STORE_FULL})
 TIE_OF: Final[dict[type[Request], Tie]] = {
     Create: Tie.CREATE_TO_RECEIVER,
     Get: Tie.GET_TO_RECEIVER,
@@ -43,6 +48,8 @@ TIE_OF: Final[dict[type[Request], Tie]] = {
     Cancel: Tie.CANCEL_TO_RECEIVER,
     Delete: Tie.DELETE_TO_RECEIVER,
     InputAnswer: Tie.ANSWER_TO_RECEIVER,
+    CancelTask: Tie.CANCEL_TO_RECEIVER,
+    Update: Tie.ANSWER_TO_RECEIVER,
 }
 Closed = Callable[[], None]
 
@@ -53,13 +60,18 @@ class RequesterSide:
     __slots__ = (
         "_calls",
         "_env",
+        "_guard",
         "_machine",
         "_model",
         "_on_closed",
+        "_paced_until",
+        "_parent_id",
         "_renewals",
         "_wakeup",
+        "opened_at",
         "plan",
         "principal",
+        "pushes",
         "rules",
         "runs",
     )
@@ -73,25 +85,34 @@ class RequesterSide:
         call: Call,
         on_closed: Closed,
         renewals: int = 0,
+        parent_id: str | None = None,
+        task_id: str | None = None,
     ) -> None:
         self.plan: Final = plan
         self.rules: Final = rules
         self.principal: Final = f"requester-{plan.requester}"
         self._model = model
         self._env = model.env
-        self._calls = call
         self._on_closed = on_closed
         self._renewals = renewals
-        self.runs = 0  # times that the receiver took the task on
+        self._calls = call
+        self._parent_id = parent_id
+        self._paced_until = 0  # its next poll waits for the requester's pace until then
+        self.runs = 0  # how often the receiver took its work on
+        self.opened_at: int | None = None  # since when the stream of its creation is open
+        self.pushes = 0  # how often the receiver told it something unasked
+        self._guard = model.guard_of(plan)
         self._wakeup = Wakeup(model.env, self._on_time)
         self._machine = Requester(
-            task_id=f"task-{plan.index}",
+            task_id=f"task-{plan.index}" if task_id is None else task_id,
             number=plan.index,
             rules=rules,
             observe=model.observe,
             call=call,
             fate=model.workload.fate_of(plan),
             deletes=model.workload.deletes(plan),
+            lore=model.lore_of(plan) if rules.polling.learns else None,
+            parent_id=parent_id,
         )
 
     @property
@@ -110,11 +131,25 @@ class RequesterSide:
         """
         return self.plan if not self.runs else self._model.workload.rerun_of(self.plan, self.runs)
 
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether it is done and has the result."""
+        return self._machine.done and self._machine.outcome is Reason.RETRIEVED
+
     def start(self, *, asked_at: int | None = None) -> None:
         """Its turn has come: ask for the task, or ask again for what was asked for before."""
+        now = self._env.now
+        delay_ns = 0 if self._guard is None else self._guard.delay_ns(now)
+        if delay_ns:
+            tie = rank(Tie.RETRY, self.plan.index)
+            At(self._env, now + delay_ns, tie, lambda _: self._start(asked_at))
+        else:
+            self._start(asked_at)
+
+    def _start(self, asked_at: int | None) -> None:
         self._act(self._machine.start(self._env.now, asked_at=asked_at))
 
-    def on_created(self, _: Event) -> None:
+    def on_created(self) -> None:
         """The created notification arrives."""
         self._act(self._machine.on_created(self._env.now))
 
@@ -122,14 +157,29 @@ class RequesterSide:
         """The receiver asks for input."""
         self._act(self._machine.on_prompt(prompt, self._env.now))
 
+    def on_push(self, pushed: Pushed) -> None:
+        """The receiver says something unasked."""
+        self._act(self._machine.on_push(pushed, self._env.now))
+
     def on_reply(self, reply: Reply) -> None:
         """An answer arrives."""
-        self._act(self._machine.on_reply(reply, self._env.now))
+        now = self._env.now
+        if self._guard is not None:
+            is_refused = isinstance(reply, Failure) and reply.reason in OVER_LIMIT
+            self._guard.hears(now, ok=not is_refused)
+        self._act(self._machine.on_reply(reply, now))
 
     def on_refused(self, request: Request) -> None:
         """The connection was refused: the receiver is down."""
-        operation = OPERATION_OF[type(request)]
-        self._act(self._machine.on_no_answer(operation, request.attempt, self._env.now))
+        operation, now = OPERATION_OF[type(request)], self._env.now
+        if self._guard is not None:
+            self._guard.hears(now, ok=False)
+        self._act(self._machine.on_no_answer(operation, request.attempt, now))
+
+    def let_be(self) -> None:
+        """Another task of its batch was enough."""
+        cancels = self._model.cancels_rest(self.plan)
+        self._act(self._machine.on_not_needed(self._env.now, cancels=cancels))
 
     def expect(self, answer_at: int | None) -> None:
         """An answer will arrive at that instant, or never: arm the deadline that it will miss."""
@@ -138,30 +188,80 @@ class RequesterSide:
             self._arm()
 
     def _on_time(self) -> None:
-        self._act(self._machine.on_time(self._env.now))
+        now, deadline = self._env.now, self._machine.next_deadline
+        if self._guard is not None and deadline is not None and deadline[0] <= now:
+            if deadline[1] is Tie.REQUEST_TIMEOUT:
+                self._guard.hears(now, ok=False)
+            elif deadline[1] is Tie.POLL_DUE and now >= self._paced_until:
+                is_due = self._paced_until == now and now > 0
+                delay_ns = 0 if is_due else self._guard.delay_ns(now)
+                if delay_ns:
+                    self._paced_until = now + delay_ns
+                    self._arm()
+                    return
+        self._act(self._machine.on_time(now))
 
     def _act(self, requests: list[Request]) -> None:
+        if self._machine.children_wanted:
+            self._ask_for_children()
         if not requests:
             self._arm()
             if self._machine.done:
                 self._close()
             return
         self._wakeup.arm(None)
+        refused = [] if self._guard is None else self._kept_back(requests, self._guard)
         for request in requests:
             self._send(request)
-        if isinstance(requests[-1], Cancel | InputAnswer):
+        if not requests or isinstance(requests[-1], NOTICES):
             self._arm()  # nothing answers it
         if self._machine.done:
             self._close()
+        for request, (reason, wait_ns) in refused:
+            operation = OPERATION_OF[type(request)]
+            self._act(
+                self._machine.on_no_answer(
+                    operation, request.attempt, self._env.now, reason=reason,
+                    retry_after_ns=wait_ns,
+                )
+            )  # fmt: skip
+
+    def _kept_back(
+        self, requests: list[Request], guard: Guard
+    ) -> list[tuple[Request, tuple[Reason, int]]]:
+        """Take out of *requests* what the requester's own guard does not let out, and why."""
+        kept = []
+        for request in list(requests):
+            is_retry = self._machine.is_retrying or (
+                isinstance(request, Create) and request.attempt > 0
+            )
+            why = guard.refuses(self._env.now, is_retry=is_retry)
+            if why is not None:
+                requests.remove(request)
+                kept.append((request, why))
+                operation = OPERATION_OF[type(request)]
+                self._model.observe(
+                    self._env.now, Kind.LOST, self.plan.index, operation, request.attempt, NONE,
+                    why[0],
+                )  # fmt: skip
+        return kept
+
+    def _ask_for_children(self) -> None:
+        wanted, self._machine.children_wanted = self._machine.children_wanted, []
+        for child in wanted:
+            self._model.spawn(self.plan, self._machine.task_id, child)
 
     def _close(self) -> None:
         on_closed, self._on_closed = self._on_closed, _nothing
         if on_closed is _nothing:
             return
-        if self._machine.renews:
-            self._renew(on_closed)
-        else:
+        if not self._machine.renews:
             on_closed()
+        elif self._machine.back_at > self._env.now:
+            tie = rank(Tie.RETRY, self.plan.index)
+            At(self._env, self._machine.back_at, tie, lambda _: self._renew(on_closed))
+        else:
+            self._renew(on_closed)
 
     def _renew(self, on_closed: Closed) -> None:
         """Ask for the same work under another id; for the user it is the same task."""
@@ -170,56 +270,33 @@ class RequesterSide:
         side = RequesterSide(
             model,
             plan,
-            rules=replace(self.rules, create_attempts=self.rules.create_attempts - 1),
+            rules=replace(self.rules, create_attempts=max(self.rules.create_attempts - 1, 1)),
             call=self._calls,
             on_closed=on_closed,
             renewals=renewal,
+            parent_id=self._parent_id,
         )
         model.announce(plan)
         side.start(asked_at=self._machine.asked_at)
 
     def _send(self, request: Request) -> None:
-        operation = OPERATION_OF[type(request)]
-        plan, model, attempt = self.plan, self._model, request.attempt
-        fates = model.workload.messages
-        if fates.loses_requests and fates.is_request_lost(plan.key, operation, attempt):
-            model.observe(
-                self._env.now, Kind.LOST, plan.index, operation, attempt, NONE, Reason.REQUEST_LOST
+        operation, session, model = OPERATION_OF[type(request)], self.session, self._model
+        self.expect(
+            model.network.to_receiver(
+                self.plan, operation, request.attempt, TIE_OF[type(request)],
+                lambda: model.receiver.arrive(self, session, request, operation),
             )
-            self.expect(None)
-            return
-        arrives_at = self._env.now + fates.request_leg_ns(
-            plan.key, plan.population, operation, attempt
-        )
-        session = self.session
-        tie = rank(TIE_OF[type(request)], plan.index, attempt)
-        At(
-            self._env, arrives_at, tie,
-            lambda _: model.receiver.arrive(self, session, request, operation),
         )  # fmt: skip
-        if fates.doubles_requests and fates.is_request_doubled(plan.key, operation, attempt):
-            self._send_again(request, operation, session)
-        self.expect(arrives_at)
-
-    def _send_again(self, request: Request, operation: Operation, session: str) -> None:
-        plan, model, attempt = self.plan, self._model, request.attempt
-        leg_ns = model.workload.messages.request_leg_ns(
-            plan.key, plan.population, operation, attempt, copy=True
-        )
-        model.observe(self._env.now, Kind.DUPLICATED, plan.index, operation, attempt)
-        At(
-            self._env,
-            self._env.now + leg_ns,
-            rank(TIE_OF[type(request)], plan.index, attempt),
-            lambda _: model.receiver.arrive(self, session, request, operation),
-        )
 
     def _arm(self) -> None:
         deadline = self._machine.next_deadline
         if deadline is None:
             self._wakeup.arm(None)
-        else:
-            self._wakeup.arm((deadline[0], rank(deadline[1], self.plan.index)))
+            return
+        at = deadline[0]
+        if deadline[1] is Tie.POLL_DUE and at <= self._paced_until:
+            at = max(at, self._paced_until, self._env.now)
+        self._wakeup.arm((at, rank(deadline[1], self.plan.index)))
 
 
 class Doors:

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from tasksim.engines.reference.ranked import At, RankedEnvironment
 from tasksim.protocol.records import Key
 from tasksim.protocol.ties import Tie, rank
-from tasksim.scenario.workload import TaskPlan
+from tasksim.scenario.workload import Stop, TaskPlan
 
 Begin = Callable[[], None]
 
@@ -62,8 +62,20 @@ class Ledger(Protocol):
     def started(self, key: Key, plan: TaskPlan) -> None:
         """A worker begins, or goes on."""
 
+    def reached(self, key: Key) -> None:
+        """The work has an intermediate result."""
+
     def needs_input(self, key: Key, plan: TaskPlan) -> None:
         """Work cannot go on without input."""
+
+    def needs_children(self, key: Key, plan: TaskPlan) -> None:
+        """Work cannot go on before its child tasks are done."""
+
+    def died(self, plan: TaskPlan) -> None:
+        """The worker died, and nobody has seen it yet."""
+
+    def found_dead(self, key: Key, plan: TaskPlan) -> None:
+        """It is seen that the worker died."""
 
     def paused(self, key: Key) -> None:
         """The worker is free while the input is waited for."""
@@ -84,19 +96,29 @@ class Job:
 
     key: Key
     plan: TaskPlan
-    holds: bool  # whether it keeps its worker while it waits for input
-    has_asked: bool = False
+    holds: frozenset[Stop]  # stops at which it keeps its worker
+    stop: int = 0  # which of the plan's stops is next
+    waits_at: Stop | None = None  # where it has stopped
     end: At | None = None  # of the segment at work
+
+    @property
+    def keeps_worker(self) -> bool:
+        """Whether a worker stands by where it has stopped."""
+        return self.waits_at is not None and self.waits_at in self.holds
 
 
 class Workers:
     """Work on tasks, by the workers of a pool."""
 
-    def __init__(self, env: RankedEnvironment, pool: Pool, ledger: Ledger, stop_ns: int) -> None:
+    def __init__(
+        self, env: RankedEnvironment, pool: Pool, ledger: Ledger, stop_ns: int, unseen_ns: int = 0
+    ) -> None:
         self._env = env
         self._pool = pool
         self._ledger = ledger
         self._stop_ns = stop_ns
+        self._unseen_ns = unseen_ns  # for how long nobody sees that a worker died
+        self._stalled_until = 0  # ends before that are seen then
         self._jobs: dict[Key, Job] = {}
         self._stopping: dict[At, Job] = {}
 
@@ -105,29 +127,30 @@ class Workers:
         """Tasks that wait, are at work or wait for input."""
         return len(self._jobs)
 
-    def order(self, key: Key, plan: TaskPlan, *, holds: bool) -> None:
+    def order(self, key: Key, plan: TaskPlan, *, holds: frozenset[Stop]) -> None:
         """Start the work now, or when its turn comes."""
         job = Job(key, plan, holds)
         self._jobs[key] = job
         self._pool.acquire(key, lambda: self._begin(job))
 
     def resume(self, key: Key) -> None:
-        """The input is there: go on, where no worker was kept when one is free."""
+        """What was waited for is there: go on, where no worker was kept when one is free."""
         job = self._jobs[key]
-        if job.holds:
+        keeps, job.waits_at = job.keeps_worker, None
+        if keeps:
             self._work(job)
         else:
             self._pool.acquire(key, lambda: self._begin(job))
 
     def stop(self, key: Key) -> None:
         """Give up a task that waits or is at work; its worker is free when it has stopped."""
-        job = self._jobs.pop(key)
-        if self._pool.withdraw(key):
+        job = self._jobs.pop(key, None)
+        if job is None or self._pool.withdraw(key):
             return
         if job.end is not None:
             self._env.cancel(job.end)
-        elif not job.holds:
-            return  # it waits for input, without a worker
+        elif not job.keeps_worker:
+            return  # it waits without a worker
         if self._stop_ns:
             self._stop_slowly(job)
         else:
@@ -138,14 +161,19 @@ class Workers:
         for job in self._jobs.values():
             if job.end is not None:
                 self._env.cancel(job.end)
-            if job.end is not None or (job.has_asked and job.holds):
+            if job.end is not None or job.keeps_worker:
                 self._ledger.interrupted(job.plan)
         for event, job in self._stopping.items():
             self._env.cancel(event)
             self._ledger.freed(job.key, job.plan)
         self._jobs.clear()
         self._stopping.clear()
+        self._stalled_until = 0
         self._pool.reset()
+
+    def stall(self, until: int) -> None:
+        """Nobody sees before *until* that work has come to a stop or to its end."""
+        self._stalled_until = until
 
     def _stop_slowly(self, job: Job) -> None:
         """Free the worker after the time that stopping takes (R29, R30)."""
@@ -164,25 +192,56 @@ class Workers:
         self._work(job)
 
     def _work(self, job: Job) -> None:
+        """Work up to the next stop, or to the end."""
         plan = job.plan
-        if plan.asks and not job.has_asked:
-            duration_ns, then = plan.asks_after_ns, self._ask
-        else:
-            duration_ns, then = plan.duration_ns - plan.asks_after_ns, self._end
-        job.end = At(
-            self._env,
-            self._env.now + duration_ns,
-            rank(Tie.COMPLETION, plan.index),
-            lambda _: then(job),
-        )
+        done_ns = plan.stops[job.stop - 1][0] if job.stop else 0
+        tie = Tie.COMPLETION
+        if job.stop < len(plan.stops):
+            until_ns, stop = plan.stops[job.stop]
+            tie = Tie.MILESTONE if stop is Stop.MILESTONE else Tie.COMPLETION
 
-    def _ask(self, job: Job) -> None:
-        job.has_asked = True
+            def then(job: Job) -> None:
+                self._halt(job, stop)
+        else:
+            until_ns, then = plan.duration_ns, self._end
+        key = rank(tie, plan.index, job.stop)
+        at = self._env.now + until_ns - done_ns
+
+        def reach(_: object) -> None:
+            if self._env.now < self._stalled_until:
+                job.end = At(self._env, self._stalled_until, key, reach)
+            else:
+                then(job)
+
+        job.end = At(self._env, at, key, reach)
+
+    def _halt(self, job: Job, stop: Stop) -> None:
+        """The work has come to a stop on its way."""
+        job.stop += 1
         job.end = None
-        self._ledger.needs_input(job.key, job.plan)
-        if not job.holds:
-            self._ledger.paused(job.key)
-            self._pool.release()
+        if stop is Stop.MILESTONE:
+            self._work(job)
+            self._ledger.reached(job.key)
+        elif stop is Stop.DEATH:
+            self._ledger.died(job.plan)
+            at = self._env.now + self._unseen_ns
+            tie = rank(Tie.WORKER_DEATH, job.plan.index)
+            job.end = At(self._env, at, tie, lambda _: self._find_dead(job))
+        else:
+            job.waits_at = stop
+            if not job.keeps_worker:
+                self._ledger.paused(job.key)
+                self._pool.release()
+            if stop is Stop.INPUT:
+                self._ledger.needs_input(job.key, job.plan)
+            else:
+                self._ledger.needs_children(job.key, job.plan)
+
+    def _find_dead(self, job: Job) -> None:
+        """Somebody has seen that the worker is dead: another takes its place."""
+        del self._jobs[job.key]
+        self._ledger.found_dead(job.key, job.plan)
+        self._pool.release()
 
     def _end(self, job: Job) -> None:
         del self._jobs[job.key]
@@ -196,6 +255,7 @@ class Desk:
     def __init__(self, env: RankedEnvironment, pool: Pool) -> None:
         self._env = env
         self._pool = pool
+        self._stalled_until = 0
         self._drops: dict[int, Begin] = {}  # what to do when a request is dropped, in order
         self._events: dict[int, At] = {}  # ends of those that are being answered
         self._asked = 0
@@ -213,11 +273,20 @@ class Desk:
 
         def begin() -> None:
             at = self._env.now + cost_ns
-            self._events[number] = At(self._env, at, tie, lambda _: self._end(number, act))
+            self._events[number] = At(self._env, at, tie, lambda _: self._end(number, tie, act))
 
         self._pool.acquire(("request", number), begin)
 
-    def _end(self, number: int, act: Begin) -> None:
+    def stall(self, until: int) -> None:
+        """Answers that are due before *until* go out then."""
+        self._stalled_until = until
+
+    def _end(self, number: int, tie: int, act: Begin) -> None:
+        if self._env.now < self._stalled_until:
+            self._events[number] = At(
+                self._env, self._stalled_until, tie, lambda _: self._end(number, tie, act)
+            )
+            return
         del self._events[number], self._drops[number]
         act()
         self._pool.release()
@@ -229,6 +298,7 @@ class Desk:
             self._env.cancel(event)
         self._events.clear()
         self._drops.clear()
+        self._stalled_until = 0
         self._pool.reset()
         for drop in drops:
             drop()

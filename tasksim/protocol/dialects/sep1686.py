@@ -38,8 +38,10 @@ from tasksim.protocol.errors import (
 )
 from tasksim.protocol.messages import (
     OPERATION_OF,
+    Acknowledged,
     Call,
     Cancel,
+    CancelTask,
     Create,
     Created,
     Delete,
@@ -51,12 +53,14 @@ from tasksim.protocol.messages import (
     InputRequest,
     List,
     Message,
+    Pushed,
     Question,
     Reply,
     RequestId,
     Result,
     TaskPage,
     TaskView,
+    Update,
 )
 from tasksim.protocol.occurrences import Operation, Reason
 from tasksim.protocol.states import Status
@@ -124,6 +128,8 @@ class Codec:
                 return _encode_question(message)
             case Failure():
                 return self._encode_failure(message)
+            case CancelTask() | Update() | Acknowledged() | Pushed():
+                raise TypeError(f"SEP-1686 has no message {type(message).__name__}")
             case _:
                 return _answer(message.request_id, _result_of(message))
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from tasksim.policies import polling
-from tasksim.protocol.lifecycle import Send, StartWork
 from tasksim.protocol.messages import PLAIN_CALL, Call, Create, Get, GetResult
 from tasksim.protocol.occurrences import Kind
+from tasksim.protocol.outputs import Send, StartWork
 from tasksim.protocol.receiver import Receiver
 from tasksim.protocol.requester import Requester
 from tasksim.protocol.rules import ReceiverRules, RequesterRules

@@ -6,7 +6,6 @@ import pytest
 
 from tasksim.engines import simulate
 from tasksim.policies import advice, limiters
-from tasksim.protocol.lifecycle import RunPlain, StartWork
 from tasksim.protocol.messages import (
     Call,
     Cancel,
@@ -19,6 +18,7 @@ from tasksim.protocol.messages import (
     TaskView,
 )
 from tasksim.protocol.occurrences import Kind, Operation, Reason
+from tasksim.protocol.outputs import RunPlain, StartWork
 from tasksim.protocol.rules import Binding, Watch, told
 from tasksim.protocol.states import Status
 from tasksim.scenario.loading import load

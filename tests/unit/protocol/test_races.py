@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tasksim.policies import polling
-from tasksim.protocol.lifecycle import ResumeWork, Send, StopWork
 from tasksim.protocol.messages import (
     Cancel,
     Failure,
@@ -16,6 +15,7 @@ from tasksim.protocol.messages import (
     TaskView,
 )
 from tasksim.protocol.occurrences import Kind, Operation, Reason
+from tasksim.protocol.outputs import ResumeWork, Send, StopWork
 from tasksim.protocol.states import IllegalTransitionError, Status
 
 from .helpers import S, admit, answer, fetch, get, new_receiver, new_requester

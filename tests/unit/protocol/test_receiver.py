@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tasksim.policies import UNLIMITED, advice
-from tasksim.protocol.lifecycle import Send, StartWork, StopWork
 from tasksim.protocol.messages import (
     Cancel,
     Created,
@@ -19,6 +18,7 @@ from tasksim.protocol.messages import (
     TaskView,
 )
 from tasksim.protocol.occurrences import Kind, Operation, Reason
+from tasksim.protocol.outputs import Answer, Send, StartWork, StopWork
 from tasksim.protocol.receiver import Receiver
 from tasksim.protocol.states import IllegalTransitionError, Status
 
@@ -97,18 +97,21 @@ def test_a_completed_task_gives_its_result_as_often_as_asked() -> None:
 def test_the_original_request_is_answered_at_completion() -> None:
     receiver, _ = new_receiver()
     key = admit(receiver, 0, request_id=42).key
-    original = receiver.work_succeeded(key, PAYLOAD, 1)
-    assert original == Result(
-        request_id=42, task_id="t", payload=PAYLOAD, operation=Operation.ORIGINAL
+    (original,) = receiver.work_succeeded(key, PAYLOAD, 1)
+    assert original == Answer(
+        key,
+        Result(request_id=42, task_id="t", payload=PAYLOAD, operation=Operation.ORIGINAL),
     )
 
 
 @pytest.mark.requirement("R48")
 def test_failed_work_shows_its_error_in_get_and_answers_the_original_request_with_it() -> None:
     receiver, _ = new_receiver()
-    original = receiver.work_failed(admit(receiver, 0).key, "API rate limit exceeded", 1)
+    (output,) = receiver.work_failed(admit(receiver, 0).key, "API rate limit exceeded", 1)
     view = answer(receiver, get(), 1)
     assert (view.status, view.error) == (Status.FAILED, "API rate limit exceeded")
+    assert isinstance(output, Answer)
+    original = output.message
     assert isinstance(original, Failure)
     assert (original.code, original.message) == (-32603, "API rate limit exceeded")
 

@@ -17,7 +17,8 @@ from tasksim.scenario.loading import (
     scenario_digest,
     schema_json,
 )
-from tasksim.scenario.model import FixedPolling, Poisson
+from tasksim.scenario.model import Poisson
+from tasksim.scenario.polls import FixedPolling
 
 GOOD = """
 tasks = 10
@@ -106,8 +107,9 @@ keep_alive = { max_s = inf }
         (
             "f.toml:25: receiver.quota: is not a key here; there are concurrency, delete, dialect, "
             "duplicate_ids, forgotten_ids, handling, input_timeout_s, isolation, keep_alive, "
-            "original_after_cancel, page_size, poll_frequency, queue, rate_limits, related_task, "
-            "stop_s, task_methods, tasks, tombstones, watch, workers"
+            "long_poll, original_after_cancel, page_size, poll_frequency, pushes, queue, "
+            "rate_limits, related_task, stop_s, store, task_methods, tasks, tombstones, watch, "
+            "workers"
         ),
         "f.toml:26: receiver.workers: must be a whole number, not 2.5",
         "f.toml:27: receiver.keep_alive.max_s: must be a finite number, not inf",
