@@ -34,6 +34,13 @@ POLLING = st.one_of(
     st.just({"kind": "quadratic", "delay_cost_per_s": 1.0}),
     st.just({"kind": "hazard", "delay_cost_per_s": 1.0, "min_s": 0.25}),
     st.just({"kind": "preset", "name": "google-api-core"}),
+    st.just({"kind": "agent", "turn": {"kind": "exponential", "mean_s": 2.0}, "first": "at-once"}),
+    st.sampled_from(["mean", "lognormal"]).map(
+        lambda fit: {"kind": "learning", "fit": fit, "delay_cost_per_s": 1.0, "enough": 2}
+    ),
+    st.fixed_dictionaries(
+        {"kind": st.just("long-poll"), "wait_s": QUARTERS, "default_s": QUARTERS}
+    ),
     st.fixed_dictionaries(
         {"kind": st.just("backoff"), "base_s": st.just(0.25), "cap_s": st.just(4.0),
          "first": FIRST,
@@ -84,6 +91,26 @@ def populations(draw: Any, name: str, share: float, *, counted: bool) -> dict[st
         "max_open": draw(maybe(st.integers(1, 3))),
         "cancel_share": draw(SHARES),
         "cancel_after": draw(LAWS),
+        "polls_max": draw(maybe(st.integers(1, 9))),
+        "push": draw(st.sampled_from(["ignored", "wakes", "trusted"])),
+        "awaits": draw(st.sampled_from(["polls", "result"])),
+        "input_by": draw(st.sampled_from(["result", "polls"])),
+        "waits_for": draw(st.sampled_from(["each", "any"])),
+        "rest": draw(st.sampled_from(["left", "cancelled"])),
+        "crash": draw(maybe(crashes())),
+        "breaker": draw(maybe(st.just({"failures": 2, "open_s": 3.0}))),
+        "retry_budget": draw(maybe(st.just({"share": 0.1, "reserve": 1}))),
+        "pace": draw(maybe(st.just({"rate": 2.0, "burst": 2}))),
+    }
+
+
+@st.composite
+def crashes(draw: Any) -> dict[str, Any]:
+    return {
+        "share": 0.5,
+        "after": draw(LAWS),
+        "back_s": draw(st.sampled_from([0.0, 2.0])),
+        "remembers": draw(st.booleans()),
     }
 
 
@@ -105,6 +132,8 @@ def works(draw: Any, name: str, share: float) -> dict[str, Any]:
         "unknown_share": draw(SHARES),
         "input_required": draw(maybe(st.just(asks))),
         "sensitive": draw(st.booleans()),
+        "poll_frequency": draw(maybe(st.just({"kind": "fixed", "interval_s": 0.75}))),
+        "milestones": draw(st.sampled_from([0, 0, 3])),
     }
 
 
@@ -131,6 +160,7 @@ def receivers(draw: Any) -> dict[str, Any]:
             maybe(
                 st.one_of(
                     QUARTERS.map(lambda interval: {"kind": "fixed", "interval_s": interval}),
+                    st.just({"kind": "fixed", "interval_s": 1.0, "spread": 0.5}),
                     st.just({"kind": "load-dependent", "polls_per_s": 2.0, "min_s": 0.5}),
                     st.just({"kind": "age-dependent", "delay_cost_per_s": 0.5, "min_s": 0.25}),
                 )
@@ -140,10 +170,31 @@ def receivers(draw: Any) -> dict[str, Any]:
             "default_s": draw(QUARTERS),
             "max_s": draw(maybe(QUARTERS)),
             "sweep_s": draw(st.sampled_from([0.0, 3.0])),
+            "anchor": draw(maybe(st.sampled_from(["end", "creation", "both"]))),
         },
+        "dialect": draw(st.sampled_from(["sep-1686", "sep-1686", "mcp-2025-11-25", "sep-2663"])),
+        "store": draw(
+            maybe(
+                st.fixed_dictionaries(
+                    {
+                        "limit": st.integers(1, 6),
+                        "when_full": st.sampled_from(["refuses", "evicts"]),
+                    }
+                )
+            )
+        ),
+        "long_poll": draw(
+            maybe(
+                st.fixed_dictionaries({"max_s": QUARTERS, "connections": maybe(st.integers(1, 4))})
+            )
+        ),
+        "pushes": draw(
+            st.sampled_from([None, ["ended"], ["input", "milestone"], ["ended", "milestone"]])
+        ),
         "concurrency": {
             "per_requester": draw(maybe(st.integers(1, 3))),
             "total": draw(maybe(st.integers(1, 5))),
+            "queue": draw(st.sampled_from([0, 0, 2, 100])),
         },
         "rate_limits": {
             "create": draw(maybe(st.just({**bucket(2.0), "scope": "requester"}))),
@@ -153,6 +204,10 @@ def receivers(draw: Any) -> dict[str, Any]:
                         [
                             bucket(4.0),
                             {"kind": "concurrency", "limit": 1, "retry_after_s": 0.25},
+                            {"kind": "aimd", "start": 2, "target_s": 0.1, "retry_after_s": 0.25},
+                            {"kind": "leaky-bucket", "rate": 4.0, "room": 3},
+                            {"kind": "whole-tokens", "rate": 2.0, "burst": 3},
+                            {"kind": "sliding-counter", "window_s": 2.0, "limit": 6},
                             {"kind": "gcra", "rate": 4.0, "tolerance_s": 0.5},
                             {"kind": "fixed-window", "window_s": 2.0, "limit": 6},
                             {
@@ -197,7 +252,72 @@ def faults(draw: Any) -> dict[str, Any]:
         "request_duplicated_share": draw(SHARES),
         "reply_duplicated_share": draw(SHARES),
         "restarts": draw(st.sampled_from([[], [restart], [restart, {**restart, "at_s": 20.0}]])),
+        "push_lost_share": draw(SHARES),
+        "stalls": draw(st.sampled_from([[], [{"at_s": 3.0, "for_s": 2.5}]])),
+        "outages": draw(st.sampled_from([[], [{"at_s": 4.0, "for_s": 1.5}]])),
+        "slow_work": draw(maybe(st.just({"share": 0.3, "factor": 3.0}))),
+        "worker_deaths": draw(
+            maybe(
+                st.sampled_from(
+                    [
+                        {"share": 0.3, "noticed_s": 5.0},
+                        {"share": 0.3, "noticed_s": 1.0, "known": False},
+                    ]
+                )
+            )
+        ),
+        "stream_cuts": draw(
+            maybe(
+                st.sampled_from(
+                    [
+                        {"after": {"kind": "constant", "value_s": 0.5}},
+                        {"after": {"kind": "exponential", "mean_s": 1.0}, "resumes_s": 0.75},
+                    ]
+                )
+            )
+        ),
     }
+
+
+def make_whole(draw: Any, document: dict[str, Any], *, counted: bool) -> None:
+    """Drop what does not go together."""
+    receiver = document["receiver"]
+    limits = receiver["rate_limits"]
+    is_in_hand = (limits["get"] or {}).get("kind") in {"concurrency", "aimd"}
+    if receiver["handling"] is None and is_in_hand:
+        limits["get"] = None
+    if counted and draw(st.booleans()):
+        document["batch"] = draw(st.integers(2, 4))
+    for population in document["requesters"]:
+        if document.get("batch", 1) == 1:
+            del population["waits_for"]
+    if receiver["dialect"] == "sep-1686" and draw(st.booleans()):
+        give_children(draw, document)
+    drop_other_dialects(document)
+
+
+def give_children(draw: Any, document: dict[str, Any]) -> None:
+    document["work"][1]["children"] = {
+        "count": draw(st.integers(1, 3)),
+        "work": "short",
+        "holds_worker": draw(st.booleans()),
+        "at_fraction": draw(st.sampled_from([0.0, 0.5, 1.0])),
+    }
+    for population in document["requesters"]:
+        del population["retry_id"]
+        if population["crash"] is not None:
+            population["crash"]["remembers"] = True
+
+
+def drop_other_dialects(document: dict[str, Any]) -> None:
+    receiver = document["receiver"]
+    if receiver["dialect"] != "sep-1686":
+        del receiver["duplicate_ids"]
+        for population in document["requesters"]:
+            del population["original_response"], population["created_fallback"]
+    if receiver["dialect"] != "mcp-2025-11-25":
+        for population in document["requesters"]:
+            del population["awaits"], population["input_by"]
 
 
 @st.composite
@@ -222,8 +342,5 @@ def documents(draw: Any) -> dict[str, Any]:
         },
         "faults": draw(faults()),
     }
-    limits = document["receiver"]["rate_limits"]
-    is_limited_in_hand = (limits["get"] or {}).get("kind") == "concurrency"
-    if document["receiver"]["handling"] is None and is_limited_in_hand:
-        limits["get"] = None
+    make_whole(draw, document, counted=counted)
     return without_none(document)  # type: ignore[no-any-return]

@@ -128,7 +128,9 @@ class Digest:
         for part in (self.counts, self.totals, self.levels):
             found.update(f"{sorted(part.items())}\n".encode())
         requests = self.requests
-        found.update(f"{requests.by_operation}{requests.limited}{requests.peak}".encode())
+        counted = (requests.by_operation, requests.limited, requests.peak, requests.peak_polls,
+                   requests.held_peak, self.window_ns)  # fmt: skip
+        found.update(f"{counted}".encode())
         found.update(np.ascontiguousarray(requests.bins, dtype="<i8").tobytes())
         return found.hexdigest()
 
@@ -143,8 +145,7 @@ class SummaryRecorder(TaskRecorder):
         self._last_arrival = -1
         self._counts = dict.fromkeys(COUNTED, 0)
         self._spans = {name: Histogram() for name in (*SPANS, "turnaround_s")}
-        self._totals = dict.fromkeys(("polls_sent", "polls_wasted", "created_lost", "worked_ns",
-                                      "wasted_ns"), 0)  # fmt: skip
+        self._totals = dict.fromkeys((*ADDED, "worked_ns", "wasted_ns"), 0)
         self._levels = {name: Level(warm_at) for name in ("in_system", "resident", "busy")}
         self._parked: deque[tuple[int, int]] = deque()  # closed and never created: (when, task)
         self._series = [0] * BINS_MAX
@@ -228,6 +229,7 @@ class SummaryRecorder(TaskRecorder):
     def _fold(self, row: Row) -> None:
         """Add a row up that is complete, or as complete as it gets."""
         totals = self._totals
+        self._milestones.pop(row[COLUMN["task"]], None)
         worked_ns = row[COLUMN["worked_ns"]]
         totals["worked_ns"] += worked_ns
         if row[COLUMN["retrieved_at"]] == NEVER:
@@ -235,11 +237,11 @@ class SummaryRecorder(TaskRecorder):
         arrival_at, outcome = row[COLUMN["arrival_at"]], row[COLUMN["outcome"]]
         if arrival_at == NEVER or arrival_at < self._warm_at or outcome == Reason.SUPERSEDED:
             return
-        for name in ("polls_sent", "polls_wasted", "created_lost"):
+        for name in ADDED:
             totals[name] += row[COLUMN[name]]
         for name, (later, earlier) in SPANS.items():
             end, start = row[COLUMN[later]], row[COLUMN[earlier]]
-            if NEVER not in (end, start):
+            if NEVER not in (end, start) and end >= start:
                 self._spans[name].add(end - start)
         self._add_turnaround(row)
         self._count(row, outcome)
@@ -271,7 +273,9 @@ class SummaryRecorder(TaskRecorder):
         self._bins_used = max(self._bins_used, index + 1)
 
 
-FORGOTTEN: Final = ("expired_at", "deleted_at", "wiped_at")
+FORGOTTEN: Final = ("expired_at", "deleted_at", "wiped_at", "evicted_at")
+ADDED: Final = ("polls_sent", "polls_wasted", "created_lost", "held_ns", "milestones_seen",
+                "milestone_delay_ns")  # fmt: skip
 INSTANTS: Final = {"created": "created_at", "terminal": "terminal_at", "detected": "detected_at"}
 OUTCOMES: Final = {
     int(Reason.RETRIEVED): "retrieved",
@@ -281,10 +285,11 @@ OUTCOMES: Final = {
     int(Reason.RESULT_LOST): "lost",
     int(Reason.REJECTED): "rejected",
     int(Reason.GAVE_UP): "gave_up",
+    int(Reason.NOT_NEEDED): "not_needed",
 }
 COUNTED: Final = ("arrived", *INSTANTS, *OUTCOMES.values(), "censored")
 _ENDINGS: Final = frozenset(
-    {Kind.CLOSED, Kind.EXPIRED, Kind.DELETED, Kind.WIPED, Kind.FREED, Kind.FINISHED}
+    {Kind.CLOSED, Kind.EXPIRED, Kind.DELETED, Kind.WIPED, Kind.EVICTED, Kind.FREED, Kind.FINISHED}
 )
 _MOVES: Final = (
     frozenset(
@@ -307,7 +312,7 @@ def _places(row: Row | None) -> tuple[int, int, int]:
     """Whether a task is in the system, is remembered, and has a worker: 0 or 1 each."""
     if row is None or row[COLUMN["created_at"]] == NEVER:
         return 0, 0, 0
-    is_gone = row[COLUMN["deleted_at"]] != NEVER or row[COLUMN["wiped_at"]] != NEVER
+    is_gone = any(row[COLUMN[name]] != NEVER for name in FORGOTTEN)
     in_system = not is_gone and row[COLUMN["terminal_at"]] == NEVER
-    is_kept = not is_gone and row[COLUMN["expired_at"]] == NEVER
+    is_kept = not is_gone
     return int(in_system), int(is_kept), int(row[len(TASK_TYPES)] != NEVER)

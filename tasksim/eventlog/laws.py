@@ -16,7 +16,7 @@ from tasksim.eventlog.schema import NEVER, Column
 from tasksim.eventlog.tasks import TaskTable
 from tasksim.protocol.occurrences import Kind, Operation, Reason
 from tasksim.protocol.rules import RUNS_FROM
-from tasksim.protocol.states import Status
+from tasksim.protocol.states import TERMINAL, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ ORDERS: Final = (
     ("paused_at", "continued_at"),
     ("created_at", "deleted_at"),
     ("created_at", "wiped_at"),
+    ("terminal_at", "evicted_at"),
     ("terminal_at", "freed_at"),
     ("created_at", "heard_at"),
     ("terminal_at", "detected_at"),
@@ -68,12 +69,19 @@ ORDERS: Final = (
 )
 
 
+# Of them those between what the receiver did and what the requester learned.
+BETWEEN_SIDES: Final = frozenset({("created_at", "heard_at"), ("terminal_at", "detected_at")})
+
+
 def check_tasks(table: TaskTable) -> list[Violation]:
     """Violations of the laws about tasks."""
     found = []
+    done_anew = table.task[table.task >= 1 << RUNS_FROM] & (1 << RUNS_FROM) - 1
     for earlier, later in ORDERS:
         first, second = getattr(table, earlier), getattr(table, later)
         broken = table.task[(first != NEVER) & (second != NEVER) & (first > second)]
+        if (earlier, later) in BETWEEN_SIDES:
+            broken = np.setdiff1d(broken, done_anew)  # the requester knows of another run of it
         found += [Violation(f"{earlier} <= {later}", int(task)) for task in broken]
     for name, law in TASK_LAWS.items():
         found += [Violation(name, int(task)) for task in law(table)]
@@ -127,7 +135,7 @@ def _polls_do_not_add_up(table: TaskTable) -> Column:
 
 def _expiry_before_retention(table: TaskTable) -> Column:
     is_expired = table.expired_at != NEVER
-    is_early = table.expired_at < table.terminal_at + table.keep_alive_ns
+    is_early = table.expired_at < table.created_at + table.keep_alive_ns
     is_unlimited = table.keep_alive_ns == NEVER
     return _of(table, is_expired & (is_early | is_unlimited))
 
@@ -135,7 +143,14 @@ def _expiry_before_retention(table: TaskTable) -> Column:
 def _worked_longer_than_it_took(table: TaskTable) -> Column:
     """No task has more of a worker than the time from its start to its end."""
     ends = np.maximum.reduce(
-        [table.terminal_at, table.freed_at, table.deleted_at, table.wiped_at, table.paused_at]
+        [
+            table.terminal_at,
+            table.freed_at,
+            table.deleted_at,
+            table.wiped_at,
+            table.paused_at,
+            table.expired_at,
+        ]
     )
     is_over = (table.started_at != NEVER) & (ends != NEVER)
     return _of(table, (is_over & (table.worked_ns > ends - table.started_at)) | (
@@ -144,7 +159,7 @@ def _worked_longer_than_it_took(table: TaskTable) -> Column:
 
 def _two_ends(table: TaskTable) -> Column:
     """A task is forgotten in one way only."""
-    ways = [table.expired_at, table.deleted_at, table.wiped_at]
+    ways = [table.expired_at, table.deleted_at, table.wiped_at, table.evicted_at]
     return _of(table, sum((way != NEVER).astype(int) for way in ways) > 1)
 
 
@@ -194,7 +209,7 @@ def _out_of_order(log: EventLog) -> Column:
 def _repeated(log: EventLog) -> Column:
     """Tasks with a second row of a kind that happens once."""
     once = (Kind.ARRIVED, Kind.CREATED, Kind.STARTED, Kind.FINISHED, Kind.EXPIRED, Kind.DETECTED,
-            Kind.RETRIEVED, Kind.CLOSED, Kind.DELETED, Kind.WIPED)  # fmt: skip
+            Kind.RETRIEVED, Kind.CLOSED, Kind.DELETED, Kind.WIPED, Kind.EVICTED)  # fmt: skip
     found = []
     for kind in once:
         tasks, counts = np.unique(log.task[log.kind == kind], return_counts=True)
@@ -264,12 +279,67 @@ def _answered_after_expiry(log: EventLog) -> Column:
         **{task: at - 1 for task, at in _instant_of(log, Kind.EXPIRED).items()},
         **_instant_of(log, Kind.DELETED),  # by a request, which may come after others there
         **_instant_of(log, Kind.WIPED),
+        **_instant_of(log, Kind.EVICTED),
     }
     is_told = (log.kind == Kind.RECEIVED) & (log.status != NEVER)
     is_about = is_told & np.isin(log.operation, (Operation.GET, Operation.RESULT))
     rows = zip(log.task[is_about].tolist(), log.at[is_about].tolist(), strict=True)
     late = [task for task, at in rows if task in expired and at > expired[task]]
     return np.array(late, dtype=np.int64)
+
+
+def _expired_too_early(log: EventLog) -> Column:
+    """Retention runs from the end, unless the row says that it ran from the creation (1)."""
+    granted = _value_of(log, Kind.CREATED)
+    finished = _instant_of(log, Kind.FINISHED)
+    chosen = (log.kind == Kind.EXPIRED) & (log.value == 0)
+    rows = zip(log.task[chosen].tolist(), log.at[chosen].tolist(), strict=True)
+    early = [
+        task
+        for task, at in rows
+        if task in granted and at < finished.get(task, at) + max(granted[task], 0)
+    ]
+    return np.array(early, dtype=np.int64)
+
+
+def _value_of(log: EventLog, kind: Kind) -> dict[int, int]:
+    chosen = log.kind == kind
+    return dict(zip(log.task[chosen].tolist(), log.value[chosen].tolist(), strict=True))
+
+
+def _released_without_hold(log: EventLog) -> Column:
+    """A held request is let go once."""
+    held: dict[tuple[int, int], int] = {}
+    for kind, step in ((Kind.HELD, 1), (Kind.RELEASED, -1)):
+        chosen = log.kind == kind
+        rows = zip(log.task[chosen].tolist(), log.operation[chosen].tolist(), strict=True)
+        for exchange in rows:
+            held[exchange] = held.get(exchange, 0) + step
+    return np.array([task for (task, _), left in held.items() if left < 0], dtype=np.int64)
+
+
+def _pushed_before_the_end(log: EventLog) -> Column:
+    """What is told unasked has happened."""
+    finished = _instant_of(log, Kind.FINISHED)
+    chosen = (log.kind == Kind.PUSHED) & np.isin(log.status, list(TERMINAL))
+    rows = zip(log.task[chosen].tolist(), log.at[chosen].tolist(), strict=True)
+    skipped = _done_anew(log)
+    early = [t for t, at in rows if t not in skipped and finished and finished.get(t, at + 1) > at]
+    return np.array(early, dtype=np.int64)
+
+
+def _seen_before_it_was_there(log: EventLog) -> Column:
+    """Nobody knows of more intermediate results than there are."""
+    chosen = (log.kind == Kind.MILESTONE) | (log.kind == Kind.SEEN)
+    reached: dict[int, int] = {}
+    skipped, early = _done_anew(log), []
+    columns = (log.kind[chosen].tolist(), log.task[chosen].tolist(), log.value[chosen].tolist())
+    for kind, task, value in zip(*columns, strict=True):
+        if kind == Kind.MILESTONE:
+            reached[task] = max(reached.get(task, 0), value)
+        elif reached and task not in skipped and value > reached.get(task, 0):
+            early.append(task)
+    return np.array(early, dtype=np.int64)
 
 
 def _result_before_completion(log: EventLog) -> Column:
@@ -306,4 +376,8 @@ LOG_LAWS: Final[dict[str, LogLaw]] = {
     "no status of a task is told after it was forgotten": _answered_after_expiry,
     "no result is given before completion": _result_before_completion,
     "no request for input arrives before it is sent": _prompted_without_question,
+    "retention runs from the end, or says so": _expired_too_early,
+    "a held request is let go once": _released_without_hold,
+    "what is told unasked has happened": _pushed_before_the_end,
+    "no intermediate result is known before it is there": _seen_before_it_was_there,
 }

@@ -20,7 +20,10 @@ from tasksim.units import NS_PER_S
 
 BINS_MAX: Final = 400
 _COLUMN: Final = {name: index for index, name in enumerate(TASK_TYPES)}
-_COUNTS: Final = {"created_lost", "creations", "dictated_ns", "limited", "worked_ns"}
+_COUNTS: Final = {
+    "created_lost", "creations", "dictated_ns", "held_ns", "limited", "milestone_delay_ns",
+    "milestones", "milestones_seen", "worked_ns",
+}  # fmt: skip
 _BLANK: Final = [
     *(0 if name.startswith("polls_") or name in _COUNTS else NEVER for name in TASK_TYPES),
     NEVER,  # since when a worker is at it; no column
@@ -85,6 +88,7 @@ class TaskRecorder:
         self._tasks: dict[int, Row] = {}
         self._folds = _folds()
         self._requests = RequestCounter()
+        self._milestones: dict[int, list[int]] = {}  # instants by task
         self.end_at = 0
 
     def __call__(
@@ -103,6 +107,10 @@ class TaskRecorder:
         self.end_at = max(self.end_at, at)
         if kind == _RECEIVED:
             self._requests.count(at, operation, reason)
+        elif kind == _HELD:
+            self._requests.hold(1)
+        elif kind == _RELEASED:
+            self._requests.hold(-1)
         if task < 0:
             return
         row = self._tasks.get(task)
@@ -111,6 +119,17 @@ class TaskRecorder:
         fold = self._folds[kind]
         if fold is not None:
             fold(row, at, operation, status, reason, value)
+        elif kind == _MILESTONE:
+            row[_COLUMN["milestones"]] += 1
+            self._milestones.setdefault(task, []).append(at)
+        elif kind == _SEEN:
+            self._see(task, row, at, value)
+
+    def _see(self, task: int, row: Row, at: int, known: int) -> None:
+        """The requester knows of so many intermediate results."""
+        instants = self._milestones.get(task, [])[row[_SEEN_COUNT] : known]
+        row[_SEEN_COUNT] += len(instants)
+        row[_COLUMN["milestone_delay_ns"]] += sum(at - instant for instant in instants)
 
     def meets(self, task: int, requester: int) -> None:
         """Learn whose task it is."""
@@ -140,6 +159,7 @@ class RequestCounter:
         self._second = -1
         self._in_second = self._polls_in_second = 0
         self._peak = self._peak_polls = 0
+        self._held = self._held_peak = 0
         self._bin_ns = NS_PER_S
         self._bins = [[0] * BINS_MAX for _ in Operation]
         self._bins_used = 0
@@ -164,6 +184,11 @@ class RequestCounter:
         if index >= self._bins_used:
             self._bins_used = index + 1
 
+    def hold(self, by: int) -> None:
+        """The receiver holds one request more, or one less."""
+        self._held += by
+        self._held_peak = max(self._held_peak, self._held)
+
     def _settle_second(self) -> None:
         """A second is over: its numbers may be the peak."""
         self._peak = max(self._peak, self._in_second)
@@ -178,6 +203,7 @@ class RequestCounter:
             limited=tuple(self._limited),
             peak=self._peak,
             peak_polls=self._peak_polls,
+            held_peak=self._held_peak,
             bin_ns=self._bin_ns,
             bins=np.array(self._bins, dtype=np.int64)[:, : self._bins_used],
         )
@@ -215,6 +241,11 @@ def _requesters(log: EventLog) -> dict[int, int]:
 # What each kind does to a task's row.
 
 _RECEIVED: Final = int(Kind.RECEIVED)
+_HELD: Final = int(Kind.HELD)
+_RELEASED: Final = int(Kind.RELEASED)
+_MILESTONE: Final = int(Kind.MILESTONE)
+_SEEN: Final = int(Kind.SEEN)
+_SEEN_COUNT: Final = _COLUMN["milestones_seen"]
 _GET: Final = int(Operation.GET)
 _CREATE: Final = int(Operation.CREATE)
 _CREATED: Final = int(Operation.CREATED)
@@ -313,9 +344,8 @@ def _paused(row: Row, at: int, operation: int, status: int, reason: int, value: 
 
 def _freed(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
     row[_COLUMN["freed_at"]] = at
-    stopped_at = row[_TERMINAL_AT]
-    if stopped_at == NEVER:
-        stopped_at = row[_COLUMN["deleted_at"]]
+    instants = (row[_TERMINAL_AT], row[_COLUMN["deleted_at"]], row[_COLUMN["expired_at"]])
+    stopped_at = next(instant for instant in instants if instant != NEVER)
     row[_WORKED_NS] += at - stopped_at
 
 
@@ -333,6 +363,14 @@ def _forgotten(column: str) -> Fold:
 def _duplicated(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
     if operation == _GET:
         row[_POLLS_DOUBLED] += 1
+
+
+def _held(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    row[_COLUMN["held_ns"]] -= at
+
+
+def _released(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
+    row[_COLUMN["held_ns"]] += at
 
 
 def _detected(row: Row, at: int, operation: int, status: int, reason: int, value: int) -> None:  # noqa: ARG001
@@ -353,7 +391,8 @@ def _lost(row: Row, at: int, operation: int, status: int, reason: int, value: in
 def _folds() -> tuple[Fold | None, ...]:
     """Folds by kind; None where a kind changes no row."""
     by_kind: dict[Kind, Fold] = {
-        Kind.EXPIRED: _instant("expired_at"),
+        Kind.EXPIRED: _forgotten("expired_at"),
+        Kind.EVICTED: _forgotten("evicted_at"),
         Kind.DELETED: _forgotten("deleted_at"),
         Kind.WIPED: _forgotten("wiped_at"),
         Kind.INTERRUPTED: _paused,
@@ -361,7 +400,10 @@ def _folds() -> tuple[Fold | None, ...]:
         Kind.CONTINUED: _continued,
         Kind.FREED: _freed,
         Kind.INPUT_ASKED: _instant("input_at"),
+        Kind.CHILDREN_ASKED: _instant("input_at"),
         Kind.DUPLICATED: _duplicated,
+        Kind.HELD: _held,
+        Kind.RELEASED: _released,
         Kind.FINISHED: _finished,
         Kind.CREATED_HEARD: _instant("heard_at"),
         Kind.ANSWERED: _answered,

@@ -16,7 +16,7 @@ from tasksim.protocol.occurrences import Kind, Operation, Reason, Side
 from tasksim.protocol.states import Status
 
 Column = npt.NDArray[Any]
-VERSION: Final = 2
+VERSION: Final = 3
 NEVER: Final = -1
 
 EVENT_TYPES: Final[dict[str, str]] = {
@@ -39,7 +39,7 @@ TASK_TYPES: Final[dict[str, str]] = {
     "sent_at": "<i8",  # actual start
     "created_at": "<i8",
     "started_at": "<i8",
-    "input_at": "<i8",  # input was asked for
+    "input_at": "<i8",  # input, or child tasks, were asked for
     "paused_at": "<i8",  # the work lost its worker, to input or to a restart, first
     "continued_at": "<i8",  # the work got a worker again, last
     "terminal_at": "<i8",
@@ -47,6 +47,7 @@ TASK_TYPES: Final[dict[str, str]] = {
     "expired_at": "<i8",
     "deleted_at": "<i8",
     "wiped_at": "<i8",  # a restart forgot it
+    "evicted_at": "<i8",  # a full store forgot it
     "freed_at": "<i8",  # the worker of a stopped task, where stopping takes time
     "heard_at": "<i8",  # the created notification, at the requester
     "detected_at": "<i8",
@@ -65,6 +66,10 @@ TASK_TYPES: Final[dict[str, str]] = {
     "keep_alive_ns": "<i8",  # granted; -1 unlimited
     "created_lost": "i1",
     "creations": "<i4",  # times that it was asked for
+    "held_ns": "<i8",  # time for which the receiver held requests about it open
+    "milestones": "<i4",  # intermediate results that the work had
+    "milestones_seen": "<i4",  # of them known to the requester
+    "milestone_delay_ns": "<i8",  # from having those to knowing of them, in all
 }
 
 # What is measured of each task: the time between two of its instants, later and earlier.

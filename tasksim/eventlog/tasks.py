@@ -27,6 +27,7 @@ class TaskTable:
     expired_at: Column
     deleted_at: Column
     wiped_at: Column
+    evicted_at: Column
     freed_at: Column
     heard_at: Column
     detected_at: Column
@@ -45,6 +46,10 @@ class TaskTable:
     keep_alive_ns: Column
     created_lost: Column
     creations: Column
+    held_ns: Column
+    milestones: Column
+    milestones_seen: Column
+    milestone_delay_ns: Column
 
     def __len__(self) -> int:
         return len(self.task)
@@ -83,6 +88,7 @@ class RequestCounts:
     limited: tuple[int, ...]  # of them refused by a rate limit
     peak: int  # most in one whole second of the run's clock
     peak_polls: int  # most gets in one whole second
+    held_peak: int  # most requests that the receiver held open at once
     bin_ns: int  # width of a bin
     bins: Column  # shape (operations, bins)
 

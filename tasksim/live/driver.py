@@ -8,7 +8,7 @@ from poll to poll, where it would add up to whole intervals.
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import gevent
@@ -18,6 +18,7 @@ from tasksim.eventlog.recorder import EventRecorder
 from tasksim.live.client import Client, Document, Stream, TransportError
 from tasksim.protocol.dialects.sep1686 import Codec
 from tasksim.protocol.errors import ProtocolError
+from tasksim.protocol.exchanges import Lore
 from tasksim.protocol.messages import (
     OPERATION_OF,
     Call,
@@ -49,6 +50,7 @@ class Surroundings:
     recorder: EventRecorder
     rules: Mapping[int, RequesterRules]  # by population
     task_id_of: Callable[[TaskPlan], str]
+    lores: dict[int, Lore] = field(default_factory=dict)  # by requester
     epoch_ns: int  # the clock's reading at the run's instant 0
     report: Report = lambda operation, duration_ns, broke: None  # noqa: ARG005
     paced: bool = True  # whether lateness is made up for
@@ -75,6 +77,7 @@ class TaskDriver:
             call=call_of(plan),
             fate=around.workload.fate_of(plan),
             deletes=around.workload.deletes(plan),
+            lore=around.lores.setdefault(plan.requester, Lore()),
         )
 
     def run(self) -> None:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from tasksim.scenario.model import Closed, Population, Scenario, WorkClass
+from tasksim.scenario.polls import LongPolling
+from tasksim.scenario.presets import resolved
 from tasksim.scenario.problems import InputError
-from tasksim.scenario.rules import limits_in_hand
+from tasksim.scenario.rules import limits_in_hand, shapers
 
 
 class LiveError(InputError):
@@ -34,6 +36,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     for work in scenario.work:
         yield from _of_work(work)
     yield from _of_receiver(scenario)
+    yield from _of_limits(scenario)
     yield from _of_faults(scenario)
 
 
@@ -47,8 +50,13 @@ def _of_requesters(population: Population) -> Iterator[str]:
         yield f"{here}.retry_id = 'new'"
     if population.session_s is not None:
         yield f"{here}.session_s"
-    if population.max_open is not None:
-        yield f"{here}.max_open"
+    for name in ("max_open", "crash", "breaker", "retry_budget", "pace"):
+        if getattr(population, name) is not None:
+            yield f"{here}.{name}"
+    if population.waits_for == "any":
+        yield f"{here}.waits_for = 'any'"
+    if isinstance(resolved(population.polling), LongPolling):
+        yield f"{here}.polling of kind 'long-poll'"
 
 
 def _of_work(work: WorkClass) -> Iterator[str]:
@@ -59,14 +67,17 @@ def _of_work(work: WorkClass) -> Iterator[str]:
         yield f"{here}.unknown_share"
     if work.input_required is not None and work.input_required.share > 0:
         yield f"{here}.input_required"
+    for name in ("poll_frequency", "children"):
+        if getattr(work, name) is not None:
+            yield f"{here}.{name}"
+    if work.milestones:
+        yield f"{here}.milestones"
 
 
 def _of_receiver(scenario: Scenario) -> Iterator[str]:
     receiver = scenario.receiver
     if receiver.handling is not None:
         yield "receiver.handling"
-    if limits_in_hand(receiver.rate_limits):
-        yield "receiver.rate_limits of kind 'concurrency'"
     if receiver.stop_s > 0:
         yield "receiver.stop_s"
     if receiver.isolation == "principal":
@@ -77,6 +88,25 @@ def _of_receiver(scenario: Scenario) -> Iterator[str]:
         yield "receiver.duplicate_ids = 'accepted'"
     if receiver.original_after_cancel == "error":
         yield "receiver.original_after_cancel = 'error'"
+
+
+def _of_limits(scenario: Scenario) -> Iterator[str]:
+    receiver = scenario.receiver
+    if receiver.dialect != "sep-1686":
+        yield f"receiver.dialect = '{receiver.dialect}'"
+    if limits_in_hand(receiver.rate_limits):
+        yield "receiver.rate_limits of kind 'concurrency' or 'aimd'"
+    if shapers(receiver.rate_limits):
+        yield "receiver.rate_limits of kind 'leaky-bucket'"
+    if receiver.keep_alive.anchor not in {None, "end"}:
+        yield f"receiver.keep_alive.anchor = '{receiver.keep_alive.anchor}'"
+    if receiver.concurrency.queue:
+        yield "receiver.concurrency.queue"
+    for name in ("store", "long_poll"):
+        if getattr(receiver, name) is not None:
+            yield f"receiver.{name}"
+    if receiver.pushes:
+        yield "receiver.pushes"
 
 
 def _of_faults(scenario: Scenario) -> Iterator[str]:
@@ -95,5 +125,6 @@ def _of_faults(scenario: Scenario) -> Iterator[str]:
         shares = getattr(faults, name)
         if any(getattr(shares, field.name) for field in fields(shares)):
             yield f"faults.{name}"
-    if faults.restarts:
-        yield "faults.restarts"
+    for name in ("restarts", "stalls", "outages", "worker_deaths", "stream_cuts"):
+        if getattr(faults, name):
+            yield f"faults.{name}"

@@ -85,7 +85,7 @@ def measured(table: TaskTable, warm_at: int) -> TaskTable:
 def span_s(table: TaskTable, later: str, earlier: str) -> Column:
     """Seconds between two instants of the tasks that have both."""
     end, start = getattr(table, later), getattr(table, earlier)
-    is_there = (end != NEVER) & (start != NEVER)
+    is_there = (end != NEVER) & (start != NEVER) & (end >= start)  # else those of two runs of it
     return np.asarray((end[is_there] - start[is_there]) / NS_PER_S)
 
 
@@ -115,6 +115,7 @@ def counts_of(table: TaskTable) -> dict[str, int]:
         "lost": int(np.sum(outcome == Reason.RESULT_LOST)),
         "rejected": int(np.sum(outcome == Reason.REJECTED)),
         "gave_up": int(np.sum(outcome == Reason.GAVE_UP)),
+        "not_needed": int(np.sum(outcome == Reason.NOT_NEEDED)),
         "censored": int(np.sum(outcome == NEVER)),
     }
 
@@ -130,6 +131,13 @@ def _metrics(run: Run, scenario: Scenario, warm_at: int) -> Tree:
     tree["polls_per_task"] = {"mean": _mean(table.polls_sent)}
     tree["wasted_polls_per_task"] = {"mean": _mean(table.polls_wasted)}
     tree |= shares_of(counts_of(table), int(np.sum(table.created_lost)))
+    tree |= extras_of(
+        run.counts,
+        len(table),
+        int(np.sum(table.held_ns)),
+        int(np.sum(table.milestones_seen)),
+        int(np.sum(table.milestone_delay_ns)),
+    )
     if len(run.tasks):
         arrivals = run.tasks.arrival_at
         ends = (run.tasks.closed_at, run.tasks.terminal_at)
@@ -183,6 +191,15 @@ def shares_of(counts: dict[str, int], created_lost: int) -> dict[str, float]:
     return {**shares, "created_lost_share": created_lost / created if created else nan}
 
 
+def extras_of(counts: RequestCounts, arrived: int, held_ns: int, seen: int, delay_ns: int) -> Tree:
+    """Requests that the receiver held open; how late its intermediate results were known."""
+    held_s = held_ns / NS_PER_S / arrived if arrived else float("nan")
+    tree: Tree = {"held_requests": {"max": float(counts.held_peak), "s_per_task": held_s}}
+    if seen:
+        tree["milestone_delay_s"] = {"mean": delay_ns / NS_PER_S / seen}
+    return tree
+
+
 def of_requests(counts: RequestCounts, warm_at: int, instants: tuple[int, int, int]) -> Tree:
     """Requests a second at the receiver while tasks arrive and the run is warm; the peak of all.
 
@@ -223,13 +240,12 @@ def _state(table: TaskTable, scenario: Scenario, warm_at: int) -> Tree:
         return {}
     window = (warm_at, max(int(table.arrival_at.max()), warm_at + 1))
     # A task that was forgotten before it ended left the system then.
-    gone_at = _first_of(table.deleted_at, table.wiped_at)
+    gone_at = gone_at_of(table)
     left_at = _first_of(table.terminal_at, gone_at)
     in_system = number_over_time(
         table.created_at, np.where(table.created_at == NEVER, NEVER, left_at)
     )
-    forgotten_at = _first_of(table.expired_at, gone_at)
-    resident = number_over_time(table.created_at, forgotten_at)
+    resident = number_over_time(table.created_at, gone_at)
     tree: Tree = {
         "in_system": time_mean_and_max(in_system, *window),
         "resident_tasks": time_mean_and_max(resident, *window),
@@ -252,14 +268,19 @@ def _first_of(one: Column, other: Column) -> Column:
     return np.where(one == NEVER, other, np.where(other == NEVER, one, both))
 
 
+def gone_at_of(table: TaskTable) -> Column:
+    """When the receiver forgot each task, in whatever way; -1 never."""
+    gone_at = _first_of(table.deleted_at, table.wiped_at)
+    return _first_of(_first_of(table.expired_at, table.evicted_at), gone_at)
+
+
 def busy_intervals(table: TaskTable) -> tuple[Column, Column, Column]:
     """When workers began with tasks, when they left them (-1 not yet), and which they were.
 
     Exact for one pause a task; a task that a restart interrupts after a pause counts as paused
     until it is continued for the last time.
     """
-    gone_at = _first_of(table.deleted_at, table.wiped_at)
-    left_at = _first_of(table.terminal_at, gone_at)
+    left_at = _first_of(table.terminal_at, gone_at_of(table))
     end_at = np.where(table.freed_at == NEVER, left_at, table.freed_at)
     is_paused = table.paused_at != NEVER
     is_continued = table.continued_at != NEVER
@@ -301,6 +322,8 @@ def of_digest(digest: Digest, scenario: Scenario) -> Tree:
     ):
         tree[name] = {"mean": totals[total] / arrived if arrived else nan}
     tree |= shares_of(counts, totals["created_lost"])
+    extras = (totals[name] for name in ("held_ns", "milestones_seen", "milestone_delay_ns"))
+    tree |= extras_of(digest.requests, arrived, *extras)
     last_at = digest.warm_at + digest.window_ns
     tree |= of_requests(digest.requests, digest.warm_at, (0, last_at, max(digest.end_at, 1)))
     for name, level in (("in_system", "in_system"), ("resident_tasks", "resident")):

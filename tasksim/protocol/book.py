@@ -4,6 +4,7 @@ Rule 1: who asks is a ``Caller``; what is sent later than at once goes out with 
 Rule 2: whatever makes a task end or go makes room, and who waits for room gets it then.
 """
 
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from tasksim.policies import ABSENT, UNLIMITED
@@ -78,14 +79,15 @@ class Book:
         entry = Queued(caller.owner, caller.session, caller.requester, message, caller.via)
         for place, waiting in enumerate(queue):
             if (waiting.owner, waiting.message.task_id) == (caller.owner, message.task_id):
-                queue[place] = entry  # the same request once more
+                again = replace(message, draw=waiting.message.draw)  # the same request once more
+                queue[place] = replace(entry, message=again)
                 return [Hold()]
         if len(queue) >= rules.queue_max:
             is_store = self._gate.has_room(caller.requester)
             raise (StoreFullError if is_store else TooManyTasksError)(rules.retry_after_ns)
         queue.append(entry)
         self._observe(now, Kind.QUEUED, number_of(message.draw), Operation.CREATE, message.attempt)
-        return [Hold()]
+        return [Hold(takes_on=True)]
 
     def _makes_room(self, now: int) -> bool:
         """Whether one more task can be remembered; a full store may forget one for it."""

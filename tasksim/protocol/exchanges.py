@@ -195,6 +195,11 @@ class Exchanges:
             return due
         return aside if due is None else min(due, aside)
 
+    def postpone_poll(self, until: int) -> None:
+        """Let the poll that is due wait: the requester paces itself."""
+        assert self._due is not None, "a poll is due"
+        self._due = (until, Tie.POLL_DUE)
+
     # Messages.
 
     def _create(self, now: int) -> list[Request]:

@@ -142,6 +142,10 @@ class Lifecycle(Book):
             return self.work_failed(key, "Work was lost", now)
         return self._finish(self._found(key), Status.UNKNOWN, now)
 
+    def stall(self, until: int) -> None:
+        """Stand still: what is due before *until* happens then."""
+        self._up_at = max(self._up_at, until)
+
     def drop_held(self, now: int) -> list[Held]:
         """All connections are gone: hold nothing any more; what was held."""
         held = list(self._holds.all())
@@ -192,7 +196,8 @@ class Lifecycle(Book):
     def on_time(self, now: int) -> list[Output]:
         """Act on the one deadline that is next, if it is due (R20, R32: forget the task).
 
-        It happened when it was due, however late the driver is, unless the receiver was down then.
+        It happened when it was due, however late the driver is, unless the receiver was down or
+        stood still then.
         """
         holds = self._holds.next_deadline
         if holds is not None and holds == self.next_deadline:

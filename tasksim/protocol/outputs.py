@@ -73,5 +73,7 @@ class RunPlain:
 class Hold:
     """Nothing is answered yet; what follows comes with what the driver handed in."""
 
+    takes_on: bool = False  # a creation waits for room, and will be taken on
+
 
 Output = Hold | Send | Answer | StartWork | ResumeWork | StopWork | RunPlain

@@ -34,6 +34,7 @@ OUTCOMES: Final = (
     "lost",
     "rejected",
     "gave_up",
+    "not_needed",
     "censored",
 )
 POINTS_MAX: Final = 4000

@@ -89,6 +89,7 @@ def _others(counts: dict[str, int]) -> str:
     ends = (
         ("cancelled", "cancelled"),
         ("gave_up", "given up by their requesters"),
+        ("not_needed", "needed no longer, another of their batch being enough"),
         ("rejected", "rejected"),
         ("unknown", "lost in the work"),
         ("censored", "still open at the end"),

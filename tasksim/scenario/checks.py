@@ -5,7 +5,7 @@ Rule 2: a check says which sections it reads, so that it can run while others ar
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Final
 
@@ -14,8 +14,6 @@ from tasksim.scenario.distributions import (
     Empirical,
     Exponential,
     Gamma,
-    Law,
-    LawError,
     Lognormal,
     Lomax,
     Mixture,
@@ -23,26 +21,27 @@ from tasksim.scenario.distributions import (
     Weibull,
 )
 from tasksim.scenario.model import Bursty, Closed, Columns, ConstantRate, Poisson, Scenario, Trace
+from tasksim.scenario.more_checks import MORE_CHECKS, Check, Problem, drawn
 from tasksim.scenario.objectives import METRICS
 from tasksim.scenario.places import Path
 from tasksim.scenario.polls import BackoffPolling, HazardPolling, PresetPolling
 from tasksim.scenario.presets import PRESETS
 from tasksim.scenario.problems import suggestion
-from tasksim.scenario.quantiles import LawTables
 from tasksim.scenario.receiving import (
+    Adaptive,
     AgeAdvice,
     FixedWindow,
     InHand,
+    LeakyBucket,
     LoadAdvice,
+    SlidingCounter,
     SlidingLog,
     TokenBucket,
+    WholeTokens,
 )
 from tasksim.scenario.traces import TraceError, is_swf, read_trace
 from tasksim.scenario.variates import LONGEST_NS
 from tasksim.units import NS_PER_S
-
-Problem = tuple[Path, str]
-Check = Callable[[Scenario], Iterator[Problem]]
 
 SHARE_TOLERANCE: Final = 1e-9
 STATES_MAX: Final = 10_000  # of a bursty process, for one arrival
@@ -98,7 +97,7 @@ def cancels_have_an_instant(scenario: Scenario) -> Iterator[Problem]:
         path = ("requesters", index, "cancel_after")
         if population.cancel_share > 0 and population.cancel_after is None:
             yield path, "is missing: how long after its creation is a task cancelled?"
-        yield from _drawn(path, population.cancel_after)
+        yield from drawn(path, population.cancel_after)
 
 
 def objectives_are_metrics(scenario: Scenario) -> Iterator[Problem]:
@@ -109,6 +108,8 @@ def objectives_are_metrics(scenario: Scenario) -> Iterator[Problem]:
             yield path, f"is no metric{suggestion(name, METRICS)}"
         elif name == "utilization" and scenario.receiver.workers is None:
             yield path, "needs receiver.workers: as many as needed are never all busy"
+        elif name == "milestone_delay_s.mean" and not any(w.milestones for w in scenario.work):
+            yield path, "needs work with milestones"
 
 
 def durations_are_given_once(scenario: Scenario) -> Iterator[Problem]:
@@ -166,7 +167,7 @@ def arrivals_are_within_reach(scenario: Scenario) -> Iterator[Problem]:
             yield ("arrivals", "mean_s"), "is so long that a state may pass 18 years"
         yield from _bursts_are_dense(arrivals)
     if isinstance(arrivals, Closed):
-        yield from _drawn(("arrivals", "think"), arrivals.think)
+        yield from drawn(("arrivals", "think"), arrivals.think)
 
 
 def _bursts_are_dense(arrivals: Bursty) -> Iterator[Problem]:
@@ -240,12 +241,13 @@ def limits_are_within_reach(scenario: Scenario) -> Iterator[Problem]:
     limits = scenario.receiver.rate_limits
     for name in ("create", "get", "result", "list", "delete", "cancel", "input"):
         limit = getattr(limits, name)
-        if isinstance(limit, InHand) and scenario.receiver.handling is None:
+        if isinstance(limit, InHand | Adaptive) and scenario.receiver.handling is None:
             here = ("receiver", "rate_limits", name)
             yield here, "needs receiver.handling: without it answering takes no time"
-        if isinstance(limit, FixedWindow | SlidingLog | InHand | None):
+        if isinstance(limit, FixedWindow | SlidingLog | SlidingCounter | InHand | Adaptive | None):
             continue
-        burst = limit.burst if isinstance(limit, TokenBucket) else 1
+        burst = limit.burst if isinstance(limit, TokenBucket | WholeTokens) else 1
+        burst = limit.room if isinstance(limit, LeakyBucket) else burst
         if burst / limit.rate > LONGEST_NS / NS_PER_S:
             path = ("receiver", "rate_limits", name, "rate")
             yield path, f"is so low that the bucket fills in more than 18 years: {limit.rate:g}"
@@ -268,6 +270,17 @@ def advice_has_what_it_needs(scenario: Scenario) -> Iterator[Problem]:
         yield (*path, "polls_per_s"), "is so low that an interval would pass 18 years"
 
 
+def windows_follow_each_other(scenario: Scenario) -> Iterator[Problem]:
+    """Of two stalls, or two outages, the second begins when the first is over."""
+    for name in ("stalls", "outages"):
+        over_at = -1.0
+        for index, window in enumerate(getattr(scenario.faults, name)):
+            if window.at_s <= over_at:
+                path = ("faults", name, index, "at_s")
+                yield path, f"must be > {over_at:g}, when the one before is over"
+            over_at = window.at_s + window.for_s
+
+
 def restarts_follow_each_other(scenario: Scenario) -> Iterator[Problem]:
     """A receiver that is down cannot go down."""
     up_at = -1.0
@@ -281,26 +294,20 @@ def restarts_follow_each_other(scenario: Scenario) -> Iterator[Problem]:
 def work_can_be_drawn(scenario: Scenario) -> Iterator[Problem]:
     """Tables of the work's laws."""
     for index, work in enumerate(scenario.work):
-        yield from _drawn(("work", index, "duration"), work.duration)
+        yield from drawn(("work", index, "duration"), work.duration)
         if work.input_required is not None:
             path = ("work", index, "input_required", "think")
-            yield from _drawn(path, work.input_required.think)
+            yield from drawn(path, work.input_required.think)
         if work.failed_share + work.unknown_share > 1:
             yield ("work", index, "unknown_share"), "and failed_share are more than 1 together"
 
 
 def delays_can_be_drawn(scenario: Scenario) -> Iterator[Problem]:
     """Tables of the network's laws."""
-    yield from _drawn(("network", "request"), scenario.network.request)
-    yield from _drawn(("network", "reply"), scenario.network.reply)
-
-
-def _drawn(path: Path, law: Law | None) -> Iterator[Problem]:
-    if law is not None:
-        try:
-            LawTables().add(law)
-        except LawError as fault:
-            yield path, str(fault)
+    yield from drawn(("network", "request"), scenario.network.request)
+    yield from drawn(("network", "reply"), scenario.network.reply)
+    cuts = scenario.faults.stream_cuts
+    yield from drawn(("faults", "stream_cuts", "after"), None if cuts is None else cuts.after)
 
 
 # The sections that each check reads.
@@ -310,7 +317,7 @@ CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (names_differ, frozenset({"requesters", "work"})),
     (backoff_grows, frozenset({"requesters"})),
     (cancels_have_an_instant, frozenset({"requesters"})),
-    (objectives_are_metrics, frozenset({"objectives", "receiver"})),
+    (objectives_are_metrics, frozenset({"objectives", "receiver", "work"})),
     (durations_are_given_once, frozenset({"arrivals", "work"})),
     (trace_is_usable, frozenset({"arrivals", "work"})),
     (closed_users_have_populations, frozenset({"arrivals", "requesters"})),
@@ -322,5 +329,7 @@ CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (trace_keys_have_their_columns, frozenset({"arrivals", "requesters"})),
     (arrivals_are_within_reach, frozenset({"arrivals"})),
     (work_can_be_drawn, frozenset({"work"})),
-    (delays_can_be_drawn, frozenset({"network"})),
+    (delays_can_be_drawn, frozenset({"network", "faults"})),
+    (windows_follow_each_other, frozenset({"faults"})),
+    *MORE_CHECKS,
 )

@@ -17,8 +17,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from tasksim.scenario.checks import CHECKS, Problem
+from tasksim.scenario.checks import CHECKS
 from tasksim.scenario.model import Scenario
+from tasksim.scenario.more_checks import Problem
 from tasksim.scenario.overrides import apply
 from tasksim.scenario.places import outline_of
 from tasksim.scenario.problems import InputError, suggestion

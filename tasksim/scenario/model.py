@@ -165,7 +165,7 @@ class Population:
     polling: Polling = field(default_factory=HintPolling)
     created_timeout_s: Positive = 10.0
     created_fallback: Literal["poll", "original", "backoff"] = "poll"
-    create_attempts: Annotated[int, Ge(1), Le(31)] = 1
+    create_attempts: Annotated[int, Ge(1), Le(30)] = 1
     retry_id: Literal["same", "new"] = "same"
     original_response: Literal["ignored", "raced"] = "ignored"
     keep_alive_s: NotNegative | None = None

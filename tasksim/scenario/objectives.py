@@ -40,6 +40,7 @@ METRICS: Final = frozenset(
     | {f"requests_per_s.by_operation.{name}" for name in ("create", "get", "result")}
     | {f"{state}.{name}" for state in ("in_system", "resident_tasks") for name in ("mean", "max")}
     | {"utilization", "phase_synchronisation"}
+    | {"held_requests.max", "held_requests.s_per_task", "milestone_delay_s.mean"}
 )
 
 

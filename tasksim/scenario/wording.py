@@ -8,8 +8,8 @@ import types
 import typing
 from typing import Any, Final
 
-from tasksim.scenario.checks import Problem
 from tasksim.scenario.model import Scenario
+from tasksim.scenario.more_checks import Problem
 from tasksim.scenario.places import Path
 from tasksim.scenario.problems import suggestion
 

@@ -202,7 +202,10 @@ class Model:
             return
         del self._batches[self._leader(plan)]
         for side in batch:
-            side.let_be()
+            if self._doors.withdraw(side):
+                side.drop()
+            else:
+                side.let_be()
 
     def _require_empty(self) -> None:
         left = {**self.receiver.leftovers(), "tasks held back": self._doors.waiting}

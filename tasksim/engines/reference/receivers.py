@@ -48,7 +48,8 @@ from tasksim.protocol.outputs import (
 )
 from tasksim.protocol.receiver import Receiver
 from tasksim.protocol.records import Key
-from tasksim.protocol.states import Status
+from tasksim.protocol.rules import RUNS_FROM
+from tasksim.protocol.states import TERMINAL, Status
 from tasksim.protocol.ties import Tie, rank
 from tasksim.scenario.faults import Restart
 from tasksim.scenario.model import Scenario
@@ -171,11 +172,13 @@ class ReceiverSide:
         At(self._env, at, tie, lambda _: peer.on_refused(request))
         peer.expect(at)
 
-    def _opened(self, peer: RequesterSide, *, plain: bool = False) -> Open:
-        plan = peer.next_run()
-        if peer.runs:
+    def _opened(self, peer: RequesterSide, number: int, *, plain: bool = False) -> Open:
+        """Take note of whose work it is, and which time it is that it is taken on."""
+        run = number >> RUNS_FROM
+        plan = self._model.workload.rerun_of(peer.plan, run) if run else peer.plan
+        if run:
             self._model.recorder.meets(plan.index, plan.requester)
-        peer.runs += 1
+        peer.runs = max(peer.runs, run + 1)
         peer.opened_at = None if self._mints_ids else self._env.now
         return Open(peer, plan, self._env.now, plain)
 
@@ -192,17 +195,20 @@ class ReceiverSide:
                 self._send(to, output)
             case Hold():
                 assert peer is not None, "somebody's request is held"
+                peer.runs += output.takes_on
                 peer.expect(None)
             case StartWork():
                 if output.key not in self._open:
-                    self._open[output.key] = self._opened(output.via)
+                    self._open[output.key] = self._opened(output.via, output.number)
                 plan = self._open[output.key].plan
                 self._workers.order(output.key, plan, holds=self._holds[plan.work_class])
             case RunPlain():
                 assert peer is not None, "a call has a caller"
                 key = (output.session, f"call {output.request_id}")
                 if key not in self._open:  # a duplicate of the network is the same call
-                    opened = self._open[key] = self._opened(peer, plain=True)
+                    opened = self._open[key] = self._opened(
+                        peer, peer.runs << RUNS_FROM, plain=True
+                    )
                     self._workers.order(key, opened.plan, holds=ALL_STOPS)
                 peer.expect(None)
             case ResumeWork():
@@ -332,6 +338,7 @@ class ReceiverSide:
             return
         self._observe(now, Kind.STALLED, NONE, NONE, 0, NONE, NONE, until - now)
         self._stalled_until = max(self._stalled_until, until)
+        self._machine.stall(self._stalled_until)
         self._workers.stall(self._stalled_until)
         self._entry.stall(self._stalled_until)
         self._arm()
@@ -374,6 +381,10 @@ class ReceiverSide:
         if not restart.durable:
             self._open.clear()
         self._obey_all(outputs)
+        for key in list(self._open):
+            status = self._machine.status_of(key)
+            if status is None or status in TERMINAL:
+                del self._open[key]
         self._arm()
 
     # What it sends.

@@ -61,10 +61,10 @@ class RequesterSide:
         "_calls",
         "_env",
         "_guard",
+        "_has_turn",
         "_machine",
         "_model",
         "_on_closed",
-        "_paced_until",
         "_parent_id",
         "_renewals",
         "_wakeup",
@@ -97,7 +97,7 @@ class RequesterSide:
         self._renewals = renewals
         self._calls = call
         self._parent_id = parent_id
-        self._paced_until = 0  # its next poll waits for the requester's pace until then
+        self._has_turn = False  # its next poll has waited for the requester's pace
         self.runs = 0  # how often the receiver took its work on
         self.opened_at: int | None = None  # since when the stream of its creation is open
         self.pushes = 0  # how often the receiver told it something unasked
@@ -123,14 +123,6 @@ class RequesterSide:
             return self.principal
         return f"{self.principal}/{self._env.now // session_ns}"
 
-    def next_run(self) -> TaskPlan:
-        """What the receiver works on if it takes the creation: known by a number of its own.
-
-        A creation that is repeated may be taken more than once, by a receiver that has forgotten
-        the first or runs it as a plain call.
-        """
-        return self.plan if not self.runs else self._model.workload.rerun_of(self.plan, self.runs)
-
     @property
     def is_satisfied(self) -> bool:
         """Whether it is done and has the result."""
@@ -147,6 +139,8 @@ class RequesterSide:
             self._start(asked_at)
 
     def _start(self, asked_at: int | None) -> None:
+        if self._machine.done:
+            return  # it was not needed any more
         self._act(self._machine.start(self._env.now, asked_at=asked_at))
 
     def on_created(self) -> None:
@@ -176,6 +170,11 @@ class RequesterSide:
             self._guard.hears(now, ok=False)
         self._act(self._machine.on_no_answer(operation, request.attempt, now))
 
+    def drop(self) -> None:
+        """Another task of its batch was enough, before this one was asked for."""
+        self._on_closed = _nothing
+        self.let_be()
+
     def let_be(self) -> None:
         """Another task of its batch was enough."""
         cancels = self._model.cancels_rest(self.plan)
@@ -192,13 +191,14 @@ class RequesterSide:
         if self._guard is not None and deadline is not None and deadline[0] <= now:
             if deadline[1] is Tie.REQUEST_TIMEOUT:
                 self._guard.hears(now, ok=False)
-            elif deadline[1] is Tie.POLL_DUE and now >= self._paced_until:
-                is_due = self._paced_until == now and now > 0
-                delay_ns = 0 if is_due else self._guard.delay_ns(now)
+            elif deadline[1] is Tie.POLL_DUE and not self._has_turn:
+                delay_ns = self._guard.delay_ns(now)
                 if delay_ns:
-                    self._paced_until = now + delay_ns
+                    self._has_turn = True
+                    self._machine.postpone_poll(now + delay_ns)
                     self._arm()
                     return
+            self._has_turn = False
         self._act(self._machine.on_time(now))
 
     def _act(self, requests: list[Request]) -> None:
@@ -292,11 +292,8 @@ class RequesterSide:
         deadline = self._machine.next_deadline
         if deadline is None:
             self._wakeup.arm(None)
-            return
-        at = deadline[0]
-        if deadline[1] is Tie.POLL_DUE and at <= self._paced_until:
-            at = max(at, self._paced_until, self._env.now)
-        self._wakeup.arm((at, rank(deadline[1], self.plan.index)))
+        else:
+            self._wakeup.arm((deadline[0], rank(deadline[1], self.plan.index)))
 
 
 class Doors:
@@ -323,6 +320,17 @@ class Doors:
             side.start()
         else:
             self._waiting.setdefault(requester, deque()).append(side)
+
+    def withdraw(self, side: RequesterSide) -> bool:
+        """Take a task back that has not been asked for yet; whether it was there."""
+        requester = side.plan.requester
+        waiting = self._waiting.get(requester)
+        if waiting is None or side not in waiting:
+            return False
+        waiting.remove(side)
+        if not waiting:
+            del self._waiting[requester]
+        return True
 
     def leave(self, plan: TaskPlan) -> None:
         """The requester is through with a task: the next that waits is asked for at once."""

@@ -65,6 +65,26 @@ BROKEN = {
         changed((19, (60, Kind.EXPIRED, 0))),
         "no expiry before the granted retention has passed",
     ),
+    "expired before the retention that ran from the end": (
+        changed((19, (65, Kind.EXPIRED, 0))),
+        "retention runs from the end, or says so",
+    ),
+    "released and not held": (
+        [*GOOD, (5, Kind.RELEASED, 0, GET, 0)],
+        "a held request is let go once",
+    ),
+    "pushed too early": (
+        [*GOOD, (5, Kind.PUSHED, 0, Operation.PUSH, 0, Status.COMPLETED)],
+        "what is told unasked has happened",
+    ),
+    "more seen than there was": (
+        [
+            *GOOD,
+            (5, Kind.MILESTONE, 0, NONE, 0, NONE, NONE, 1),
+            (6, Kind.SEEN, 0, GET, 0, NONE, NONE, 2),
+        ],
+        "no intermediate result is known before it is there",
+    ),
     "expired though unlimited": (
         changed((3, (1, Kind.CREATED, 0, CREATE, 0, Status.SUBMITTED, NONE, -1))),
         "no expiry before the granted retention has passed",

@@ -44,6 +44,7 @@ def test_a_task_that_goes_well_is_told_in_one_row() -> None:
         "expired_at": 68 * S,
         "deleted_at": NEVER,
         "wiped_at": NEVER,
+        "evicted_at": NEVER,
         "freed_at": NEVER,
         "heard_at": 2 * S,
         "detected_at": 11 * S,
@@ -62,6 +63,10 @@ def test_a_task_that_goes_well_is_told_in_one_row() -> None:
         "keep_alive_ns": 60 * S,
         "created_lost": 0,
         "creations": 1,
+        "held_ns": 0,
+        "milestones": 0,
+        "milestones_seen": 0,
+        "milestone_delay_ns": 0,
     }
     assert counts.by_operation[Operation.CREATE] == 1
     assert counts.by_operation[Operation.GET] == 2

@@ -63,7 +63,7 @@ def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
 def test_a_task_table_is_no_event_log(tmp_path: Path) -> None:
     table, _ = fold(log_from(GOOD))
     write_tasks(tmp_path / "t.parquet", table, provenance={})
-    with pytest.raises(LogError, match="holds tasks in version 2, not events in version 2"):
+    with pytest.raises(LogError, match="holds tasks in version 3, not events in version 3"):
         read_log(tmp_path / "t.parquet")
 
 

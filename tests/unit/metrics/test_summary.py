@@ -61,7 +61,7 @@ def test_counts_tell_what_became_of_tasks() -> None:
     assert summary.tasks == {
         "arrived": 3, "created": 1, "terminal": 1, "detected": 1, "retrieved": 1, "failed": 0,
         "cancelled": 0, "unknown": 0,
-        "lost": 1, "rejected": 0, "gave_up": 0, "censored": 1,
+        "lost": 1, "rejected": 0, "gave_up": 0, "not_needed": 0, "censored": 1,
     }  # fmt: skip
     estimate = summary.get("lost_result_share")
     assert estimate is not None

@@ -62,6 +62,6 @@ def test_the_first_sentence_leaves_no_task_unsaid() -> None:
     from tasksim.report.text import _others
 
     counts = {"arrived": 200, "cancelled": 0, "gave_up": 3, "rejected": 1, "unknown": 0,
-              "censored": 0}  # fmt: skip
+              "not_needed": 0, "censored": 0}  # fmt: skip
     assert _others(counts) == "; 1.5 % were given up by their requesters, 0.5 % were rejected"
     assert _others(dict.fromkeys(counts, 0) | {"arrived": 200}) == ""
