@@ -153,6 +153,7 @@ def receivers(draw: Any) -> dict[str, Any]:
         "workers": draw(maybe(st.integers(1, 3))),
         "handling": draw(maybe(st.just(handling))),
         "stop_s": draw(st.sampled_from([0.0, 0.5])),
+        "pickup_s": draw(st.sampled_from([0.0, 0.0, 0.75])),
         "isolation": draw(st.sampled_from(["session", "principal", "none"])),
         "tasks": draw(st.sampled_from([True, True, True, False])),
         "task_methods": draw(maybe(st.just(["tools/call"]))),

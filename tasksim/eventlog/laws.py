@@ -342,12 +342,13 @@ def _seen_before_it_was_there(log: EventLog) -> Column:
     return np.array(early, dtype=np.int64)
 
 
-def _result_before_completion(log: EventLog) -> Column:
+def _end_told_too_early(log: EventLog) -> Column:
+    """Neither a get nor a result says that a task has ended before it has."""
     finished = _instant_of(log, Kind.FINISHED)
     is_given = (
         (log.kind == Kind.RECEIVED)
-        & (log.operation == Operation.RESULT)
-        & (log.status == Status.COMPLETED)
+        & np.isin(log.operation, (Operation.GET, Operation.RESULT))
+        & np.isin(log.status, list(TERMINAL))
     )
     rows = zip(log.task[is_given].tolist(), log.at[is_given].tolist(), strict=True)
     early = [task for task, at in rows if finished.get(task, at + 1) > at]
@@ -374,7 +375,7 @@ LOG_LAWS: Final[dict[str, LogLaw]] = {
     "no request is answered before it is sent": _answered_before_sent,
     "no request is answered before it is received": _answered_before_received,
     "no status of a task is told after it was forgotten": _answered_after_expiry,
-    "no result is given before completion": _result_before_completion,
+    "no end is told before it has come": _end_told_too_early,
     "no request for input arrives before it is sent": _prompted_without_question,
     "retention runs from the end, or says so": _expired_too_early,
     "a held request is let go once": _released_without_hold,

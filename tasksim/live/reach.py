@@ -78,8 +78,9 @@ def _of_receiver(scenario: Scenario) -> Iterator[str]:
     receiver = scenario.receiver
     if receiver.handling is not None:
         yield "receiver.handling"
-    if receiver.stop_s > 0:
-        yield "receiver.stop_s"
+    for name in ("stop_s", "pickup_s"):
+        if getattr(receiver, name) > 0:
+            yield f"receiver.{name}"
     if receiver.isolation == "principal":
         yield "receiver.isolation = 'principal'"
     if not receiver.tasks or receiver.task_methods is not None:

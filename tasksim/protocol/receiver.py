@@ -23,7 +23,6 @@ from tasksim.protocol.errors import (
     OverLimitError,
     ProtocolError,
     ResultNotReadyError,
-    TaskExpiredError,
     TaskNotFoundError,
     TooManyConnectionsError,
     UnknownMethodError,
@@ -149,9 +148,8 @@ class Receiver(Lifecycle):
             )
             return [Send(caller.session, Created(task_id=message.task_id, attempt=attempt))]
         if record is not None and rules.reuses_forgotten and record.is_over(now):
-            self._records.forget(record, TaskExpiredError)  # what is to be swept is not there
-            self._observe(now, Kind.EXPIRED, record.number)
-            record = None
+            gone = self._expire(record, now)  # what is to be swept is not there
+            return [*gone, *self._enter(key, caller, message, now)]
         is_buried = self._records.is_buried(key) and not rules.reuses_forgotten
         if record is not None or is_buried:
             raise DuplicateTaskError(message.task_id)

@@ -37,6 +37,7 @@ FORGOTTEN: Final = frozenset({Reason.NOT_FOUND, Reason.EXPIRED})
 OVER_LIMIT: Final = frozenset({Reason.CONCURRENCY, Reason.RATE_LIMITED})
 NOT_STARTED: Final = frozenset({Phase.CREATING, Phase.AWAITING})
 SETTLED: Final = frozenset({Phase.FETCHING, Phase.DELETING, Phase.CLOSED})
+HELD_NS: Final = 500_000_000  # an answer that takes longer was held
 NEWS: Final = TERMINAL | {Status.INPUT_REQUIRED}
 
 
@@ -353,7 +354,7 @@ class Requester(Pursuit):
     def _await_view(self, now: int) -> None:
         """Ask again: at once after a get that was held, else by the polling rule."""
         hold_ns = self._rules.polling.hold_ns
-        if hold_ns and 2 * (now - self._polled_at) >= hold_ns:
+        if hold_ns and now - self._polled_at >= min(hold_ns // 2, HELD_NS):
             self._phase = Phase.WAITING
             self._wake(now + 1, Tie.POLL_DUE)
         else:

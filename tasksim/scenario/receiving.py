@@ -270,6 +270,7 @@ class ReceiverSettings:
     workers: Count | None = None
     queue: Literal["unbounded"] = "unbounded"
     handling: Handling | None = None
+    pickup_s: NotNegative = 0.0  # a worker that is free looks for work as often; 0: it is told
     stop_s: NotNegative = 0.0  # how long a worker takes to stop after a cancel
     isolation: Literal["session", "principal", "none"] = "session"
     tasks: bool = True  # whether it supports tasks, and says so

@@ -81,7 +81,14 @@ class ReceiverSide:
         deaths = scenario.faults.worker_deaths
         self._knows_deaths = deaths is None or deaths.known
         unseen_ns = 0 if deaths is None else ns_from_s(deaths.noticed_s)
-        self._workers = Workers(model.env, self._pool, self, ns_from_s(receiver.stop_s), unseen_ns)
+        self._workers = Workers(
+            model.env,
+            self._pool,
+            self,
+            stop_ns=ns_from_s(receiver.stop_s),
+            unseen_ns=unseen_ns,
+            pickup_ns=ns_from_s(receiver.pickup_s),
+        )
         self._holds = [stops_held(work) for work in scenario.work]
         self._open: dict[Key, Open] = {}
         lifetime_s = scenario.network.stream_lifetime_s

@@ -100,6 +100,7 @@ class Job:
     stop: int = 0  # which of the plan's stops is next
     waits_at: Stop | None = None  # where it has stopped
     end: At | None = None  # of the segment at work
+    unseen: At | None = None  # when a worker will look for it
 
     @property
     def keeps_worker(self) -> bool:
@@ -111,13 +112,21 @@ class Workers:
     """Work on tasks, by the workers of a pool."""
 
     def __init__(
-        self, env: RankedEnvironment, pool: Pool, ledger: Ledger, stop_ns: int, unseen_ns: int = 0
+        self,
+        env: RankedEnvironment,
+        pool: Pool,
+        ledger: Ledger,
+        *,
+        stop_ns: int,
+        unseen_ns: int = 0,
+        pickup_ns: int = 0,
     ) -> None:
         self._env = env
         self._pool = pool
         self._ledger = ledger
         self._stop_ns = stop_ns
         self._unseen_ns = unseen_ns  # for how long nobody sees that a worker died
+        self._pickup_ns = pickup_ns  # how often a free worker looks for work; 0: it is told
         self._stalled_until = 0  # ends before that are seen then
         self._jobs: dict[Key, Job] = {}
         self._stopping: dict[At, Job] = {}
@@ -131,7 +140,16 @@ class Workers:
         """Start the work now, or when its turn comes."""
         job = Job(key, plan, holds)
         self._jobs[key] = job
-        self._pool.acquire(key, lambda: self._begin(job))
+        if not self._pickup_ns:
+            self._pool.acquire(key, lambda: self._begin(job))
+            return
+        at = -(-self._env.now // self._pickup_ns) * self._pickup_ns
+
+        def found(_: object) -> None:
+            job.unseen = None
+            self._pool.acquire(key, lambda: self._begin(job))
+
+        job.unseen = At(self._env, at, rank(Tie.PICKUP, plan.index), found)
 
     def resume(self, key: Key) -> None:
         """What was waited for is there: go on, where no worker was kept when one is free."""
@@ -147,6 +165,9 @@ class Workers:
         job = self._jobs.pop(key, None)
         if job is None or self._pool.withdraw(key):
             return
+        if job.unseen is not None:
+            self._env.cancel(job.unseen)
+            return
         if job.end is not None:
             self._env.cancel(job.end)
         elif not job.keeps_worker:
@@ -159,6 +180,8 @@ class Workers:
     def stop_all(self) -> None:
         """Drop everything that waits or is at work, as a restart does."""
         for job in self._jobs.values():
+            if job.unseen is not None:
+                self._env.cancel(job.unseen)
             if job.end is not None:
                 self._env.cancel(job.end)
             if job.end is not None or job.keeps_worker:

@@ -55,7 +55,7 @@ BROKEN = {
     ),
     "result too early": (
         [*GOOD, (3, Kind.SENT, 0, RESULT, 1), (4, Kind.RECEIVED, 0, RESULT, 1, Status.COMPLETED)],
-        "no result is given before completion",
+        "no end is told before it has come",
     ),
     "detected too early": (
         changed((13, (7, Kind.DETECTED, 0, GET, 0, Status.COMPLETED, Reason.POLL))),

@@ -11,7 +11,7 @@ def test_kinds_come_in_the_stated_order() -> None:
         {Tie.EXPIRY},
         {Tie.WORKER_DEATH, Tie.COMPLETION, Tie.MILESTONE},
         {Tie.CREATED_TIMEOUT, Tie.REQUEST_TIMEOUT, Tie.RETRY, Tie.SWEEP, Tie.POLL_DUE,
-         Tie.CANCEL_DUE, Tie.INPUT_TIMEOUT, Tie.ANSWER_DUE, Tie.GIVE_UP, Tie.HOLD_END,
+         Tie.CANCEL_DUE, Tie.INPUT_TIMEOUT, Tie.ANSWER_DUE, Tie.GIVE_UP, Tie.HOLD_END, Tie.PICKUP,
          Tie.CRASH},
         {Tie.CREATED_TO_REQUESTER, Tie.ORIGINAL_TO_REQUESTER,
          Tie.REFUSAL_TO_REQUESTER, Tie.VIEW_TO_REQUESTER,

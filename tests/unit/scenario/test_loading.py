@@ -107,7 +107,7 @@ keep_alive = { max_s = inf }
         (
             "f.toml:25: receiver.quota: is not a key here; there are concurrency, delete, dialect, "
             "duplicate_ids, forgotten_ids, handling, input_timeout_s, isolation, keep_alive, "
-            "long_poll, original_after_cancel, page_size, poll_frequency, pushes, queue, "
+            "long_poll, original_after_cancel, page_size, pickup_s, poll_frequency, pushes, queue, "
             "rate_limits, related_task, stop_s, store, task_methods, tasks, tombstones, watch, "
             "workers"
         ),
