@@ -205,7 +205,7 @@ def _planned(work: Law, instants_s: Array, costs: Costs, limits: Limits) -> Arra
     """The cheapest instants among those given."""
     edges = np.concatenate(([0.0], instants_s))
     alive = work.survival(edges)
-    alive[-1] = 0.0 if alive[-1] <= 2 * TAIL else alive[-1]
+    alive[alive <= 2 * TAIL] = 0.0
     require(alive[-1] == 0.0, f"work outlives the last instant ({edges[-1]} s) too often")
     path = cheapest_path(edges, alive, costs.poll, costs.delay_per_s, limits)
     if path is None:
@@ -247,8 +247,7 @@ def optimal_schedule(
     elif work.density is None:
         chosen = _planned(work, empirical_instants_s(work, limits), costs, limits)
     else:
-        end = work.end_s(TAIL)
-        points = np.union1d(grid_instants_s(work, grid), policy.instants_s[policy.instants_s < end])
+        points = np.union1d(grid_instants_s(work, grid), policy.instants_s)
         chosen = _planned(work, points, costs, limits)
         for _ in range(2):
             points = _about(chosen, points)
@@ -304,9 +303,10 @@ def budgeted_schedule(
     if instants_s is None and work.density is None:
         instants_s = empirical_instants_s(work, limits)
     elif instants_s is None:
-        end = work.end_s(TAIL)
-        inside = fixed.instants_s[fixed.instants_s < end] if fixed else np.empty(0)
-        instants_s = np.union1d(grid_instants_s(work, grid), inside)
+        feasible = fixed_instants_s(work, min(work.mean_s, limits.gap_max_s), limits)
+        known = [] if feasible is None else [feasible]
+        known += [fixed.instants_s] if fixed else []
+        instants_s = np.unique(np.concatenate((grid_instants_s(work, grid), *known)))
     points = instants_s
 
     def at(price_s: float) -> Schedule:
