@@ -51,7 +51,7 @@ class Backoff:
 def backoff_instants_s(backoff: Backoff, end_s: float) -> Array:
     """Instants 0, b, b + bf, ... up to the first at or after *end_s*.
 
-    Valid when: they are at most five million.
+    Source: definition. Valid when: they are at most five million.
     """
     instants, gap = [0.0], backoff.base_s
     while instants[-1] < end_s and gap < backoff.cap_s and backoff.factor > 1:
@@ -113,8 +113,8 @@ def random_phase_backoff_delay_mean_s(mean_s: float, base_s: float, factor: floa
     return (mean_s + base_s / (factor - 1)) * ((factor - 1) / math.log(factor) - 1)
 
 
-def _lowest(jitter: Independent) -> float:
-    """Lowest gap as a share of its ceiling."""
+def lowest_share(jitter: Independent) -> float:
+    """Lowest gap as a share of its ceiling. Source: Brooker 2015. Valid when: as named."""
     return {"none": 1.0, "full": 0.0, "equal": 0.5}[jitter]
 
 
@@ -144,7 +144,7 @@ def jittered_polls_mean(mean_s: float, backoff: Backoff, jitter: Independent) ->
     Valid when: work is exponential, the cap finite.
     """
     require_positive(mean_s=mean_s)
-    return math.fsum(weight for _, weight in _alive(backoff, 1 / mean_s, _lowest(jitter)))
+    return math.fsum(weight for _, weight in _alive(backoff, 1 / mean_s, lowest_share(jitter)))
 
 
 def jittered_delay_mean_s(mean_s: float, backoff: Backoff, jitter: Independent) -> float:
@@ -153,7 +153,7 @@ def jittered_delay_mean_s(mean_s: float, backoff: Backoff, jitter: Independent) 
     Source and validity: as in ``jittered_polls_mean``.
     """
     require_positive(mean_s=mean_s)
-    low = _lowest(jitter)
+    low = lowest_share(jitter)
     terms = [weight * v * (1 + low) / 2 for v, weight in _alive(backoff, 1 / mean_s, low)]
     return math.fsum(terms) - mean_s
 
@@ -164,7 +164,7 @@ def jittered_delay_tail(mean_s: float, backoff: Backoff, jitter: Independent, y_
     Source and validity: as in ``jittered_polls_mean``.
     """
     require_positive(mean_s=mean_s)
-    low, total = _lowest(jitter), 0.0
+    low, total = lowest_share(jitter), 0.0
     for ceiling, weight in _alive(backoff, 1 / mean_s, low):
         start, reach = max(low * ceiling, y_s), ceiling - max(low * ceiling, y_s)
         if low == 1.0 and y_s < ceiling:
@@ -178,7 +178,10 @@ def jittered_delay_tail(mean_s: float, backoff: Backoff, jitter: Independent, y_
 def jittered_delay_quantile_s(
     mean_s: float, backoff: Backoff, jitter: Independent, level: float
 ) -> float:
-    """Quantile of the detection delay, from ``jittered_delay_tail``."""
+    """Quantile of the detection delay: ``jittered_delay_tail`` inverted.
+
+    Source and validity: as there; the level lies strictly between 0 and 1.
+    """
     require_level(level=level)
     found = optimize.brentq(
         lambda y: jittered_delay_tail(mean_s, backoff, jitter, y) - (1 - level),

@@ -141,7 +141,7 @@ def uniform_transport_constant() -> float:
 
 
 def excess_cost_bound(
-    samples: int, delta: float, polls_max: int, end_s: float, poll: float, delay_per_s: float
+    samples: int, delta: float, polls_max: int, end_s: float, *, poll: float, delay_per_s: float
 ) -> float:
     """Bound on the excess cost of the schedule that is best on a sample, safe up to delta.
 

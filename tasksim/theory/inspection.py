@@ -15,7 +15,7 @@ from tasksim.theory.laws import Array, Law, density_of, expectation
 from tasksim.theory.polling import exponential_polls_mean
 from tasksim.theory.validity import InvalidModelError, require, require_positive, require_share
 
-POLLS_MAX: Final = 100_000
+POLLS_MAX: Final = 20_000
 HALVINGS: Final = 70
 AGREEMENT: Final = 1e-6
 

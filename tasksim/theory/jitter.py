@@ -12,9 +12,9 @@ from typing import Final, Protocol
 import numpy as np
 from scipy import interpolate, optimize, special
 
-from tasksim.theory.backoff import Backoff, Independent, _lowest
+from tasksim.theory.backoff import Backoff, Independent, lowest_share
 from tasksim.theory.laws import Array, Law
-from tasksim.theory.validity import require, require_level, require_positive
+from tasksim.theory.validity import InvalidModelError, require, require_level, require_positive
 
 STEPS_MAX: Final = 3_000_000
 TAIL: Final = 1e-11
@@ -45,6 +45,7 @@ class _Visits(Protocol):
 
 def _steps(work: Law, step_s: float, longest_s: float) -> int:
     """Grid steps until work has surely ended."""
+    require(work.density is not None, f"{work.name} has no smooth survival function")
     count = math.ceil((work.end_s(TAIL) + longest_s) / step_s)
     require(count < STEPS_MAX, f"{work.name} needs a grid of {count} steps of {step_s} s")
     return count + 1
@@ -147,8 +148,7 @@ def _step_s(backoff: Backoff, parts: int) -> float:
         step = backoff.base_s / (2 * refined)
         if all(abs(v / (2 * step) - round(v / (2 * step))) < 1e-9 for v in ceilings):
             return step
-    require(False, f"ceilings {ceilings} have no common step of a size that can be computed")
-    raise AssertionError
+    raise InvalidModelError(f"ceilings {ceilings} have no common step that is not too small")
 
 
 def jittered_polling(
@@ -164,7 +164,7 @@ def jittered_polling(
     """
     require(jitter in ("full", "equal"), f"jitter must be full or equal, not {jitter}")
     require_level(level=level)
-    low, step = _lowest(jitter), _step_s(backoff, parts)
+    low, step = lowest_share(jitter), _step_s(backoff, parts)
     fine, coarse = (_stages(work, backoff, low, step * size) for size in (1, 2))
     polls = [visits.polls(work) for visits in (fine, coarse)]
     gaps = [visits.gaps_s(work) for visits in (fine, coarse)]

@@ -31,7 +31,8 @@ class Law:
 
     ``survival(x)`` is P(S > x), right-continuous: work that ends at a poll is seen by it.
     ``density`` is None where there is none; ``upper(v)`` is the x with P(S > x) = v.
-    ``pieces`` are instants between which density and survival are smooth.
+    ``pieces`` are instants between which density and survival are smooth; ``parts`` are the
+    weighted laws of a mixture.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Law:
     lower: Curve
     upper: Curve
     pieces: tuple[float, ...] = ()
+    parts: tuple[tuple[float, "Law"], ...] = ()
 
     def distribution(self, x: npt.ArrayLike) -> Array:
         """P(S <= x)."""
@@ -153,6 +155,7 @@ def mixture(weights: Sequence[float], parts: Sequence[Law]) -> Law:
         lower=_inverse(survival, lambda u: 1.0 - u, [part.lower for part in parts]),
         upper=_inverse(survival, lambda v: v, [part.upper for part in parts]),
         pieces=tuple(sorted(marks.union(*(part.pieces for part in parts)))),
+        parts=tuple(zip(shares, parts, strict=True)),
     )
 
 
@@ -223,6 +226,8 @@ def expectation(
 
     By quadrature over the law's two halves of probability, so that both tails are resolved.
     """
+    if law.parts:
+        return math.fsum(w * expectation(part, function, kinks_s) for w, part in law.parts)
     total = 0.0
     for end, level_of in ((law.lower, law.distribution), (law.upper, law.survival)):
         marks = {float(level_of(kink)) for kink in kinks_s}

@@ -235,8 +235,10 @@ def gcra_accepts(
     """
     require_positive(increment_s=increment_s)
     require_not_negative(tolerance_s=tolerance_s)
-    expected_s = 0.0
+    expected_s, before_s = 0.0, 0.0
     for at_s in polls_s:
+        require(at_s >= before_s, f"polls must be in order: {at_s} s after {before_s} s")
+        before_s = at_s
         accepted = at_s >= expected_s - tolerance_s
         if accepted:
             expected_s = max(at_s, expected_s) + increment_s

@@ -80,6 +80,7 @@ def lost_share(
     interval_s: float,
     retention_s: float,
     notice: Law,
+    *,
     dropped_share: float,
     fallback_s: float,
 ) -> float:

@@ -44,7 +44,10 @@ class Schedule:
 
 
 def judged(work: Law, instants_s: Array, costs: Costs, origin: str) -> Schedule:
-    """A schedule with its means and its cost."""
+    """A schedule with its means and its cost.
+
+    Source and validity: ``inspection.performance``.
+    """
     found = performance(work, instants_s)
     return Schedule(
         origin=origin,
@@ -56,7 +59,10 @@ def judged(work: Law, instants_s: Array, costs: Costs, origin: str) -> Schedule:
 
 
 def within_horizon(work: Law) -> Law:
-    """The law that is judged: cut at the horizon where its tail reaches beyond."""
+    """The law that is judged: cut at the horizon where its tail reaches beyond.
+
+    Source: rule 2 of this module. Valid when: the mean is finite, as every law's here is.
+    """
     horizon_s = HORIZON_MEANS * work.mean_s
     return work if work.end_s(TAIL) <= horizon_s else cut(work, horizon_s)
 
@@ -78,7 +84,10 @@ def _allowed(work: Law, steps: Array, limits: Limits) -> Array | None:
 
 
 def fixed_instants_s(work: Law, interval_s: float, limits: Limits) -> Array | None:
-    """Instants of fixed polling within the limits, or None where they are too many."""
+    """Instants of fixed polling within the limits, or None where they are too many.
+
+    Source: definition; the interval is bent into the limits. Valid when: the interval is positive.
+    """
     interval = min(max(interval_s, limits.gap_min_s), limits.gap_max_s)
     count = math.ceil(work.end_s(TAIL) / interval) + 1
     return None if count > POLICY_POLLS_MAX else _allowed(work, np.full(count, interval), limits)
@@ -165,7 +174,8 @@ def empirical_instants_s(work: Law, limits: Limits) -> Array:
     A poll can be moved earlier at no cost until it meets a duration that was seen, the poll before
     it plus the least gap, or the poll after it less the greatest gap. Hence: durations, durations
     plus multiples of the least gap, durations less multiples of the greatest.
-    Valid when: they are at most 400 000; else hand in instants of your own.
+    Source: the exchange argument above. Valid when: they are at most 400 000; else hand in
+    instants of your own.
     """
     atoms = np.asarray(work.pieces, dtype=np.float64)
     end = float(atoms[-1])
@@ -187,7 +197,10 @@ def empirical_instants_s(work: Law, limits: Limits) -> Array:
 
 
 def grid_instants_s(work: Law, count: int) -> Array:
-    """A grid for a continuous law: even in time, in probability and in the logarithm of time."""
+    """A grid for a continuous law: even in time, in probability and in the logarithm of time.
+
+    Source: none, a choice that ``optimal_schedule`` refines. Valid when: 100 points or more.
+    """
     require_count(100, count=count)
     end_s = work.end_s(TAIL)
     levels = (np.arange(count // 4) + 0.5) / (count // 4)
@@ -336,7 +349,10 @@ def budgeted_schedule(
 
 
 def fixed_within_budget(work: Law, polls_max: float, limits: Limits) -> Schedule | None:
-    """The shortest fixed interval that keeps the mean number of polls within a budget."""
+    """The shortest fixed interval found that keeps the mean number of polls within a budget.
+
+    Source: halving on the logarithm of the interval. Valid when: None is returned otherwise.
+    """
     low, high = math.log(work.mean_s / polls_max) - 2, math.log(work.end_s(TAIL)) + 1
     best: Schedule | None = None
     for _ in range(50):

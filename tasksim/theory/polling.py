@@ -26,13 +26,14 @@ from tasksim.theory.validity import (
 POLLS_MAX = 5_000_000
 
 
-def poll_instants_s(work: Law, interval_s: float, tail: float = 1e-14) -> Array:
-    """Instants 0, P, 2P, ... up to one that work outlives with probability *tail* at most.
+def poll_instants_s(work: Law, interval_s: float, tail_share: float = 1e-14) -> Array:
+    """Instants 0, P, 2P, ... up to one that work outlives with a share *tail_share* at most.
 
-    Valid when: they are at most five million, else the tail is too heavy for a plain sum.
+    Source: definition. Valid when: they are at most five million, else the tail is too heavy for a
+    plain sum.
     """
     require_positive(interval_s=interval_s)
-    polls = work.end_s(tail) / interval_s
+    polls = work.end_s(tail_share) / interval_s
     require(
         polls < POLLS_MAX, f"{work.name} every {interval_s} s needs a sum over {polls:.0f} polls"
     )
@@ -71,9 +72,9 @@ def schedule_delay_tail(work: Law, instants_s: Array, delay_s: float) -> float:
 
 
 def schedule_delay_quantile_s(work: Law, instants_s: Array, level: float) -> float:
-    """Quantile of the detection delay under a schedule; see ``schedule_delay_tail``.
+    """Quantile of the detection delay under a schedule: ``schedule_delay_tail`` inverted.
 
-    Valid when: the level lies strictly between 0 and 1.
+    Source: as there. Valid when: the level lies strictly between 0 and 1.
     """
     require_level(level=level)
     most = float(np.diff(instants_s).max())
@@ -176,7 +177,7 @@ def polls_delay_covariance_s(work: Law, interval_s: float) -> float:
     Formula: P E N^2 - E[N S] - E N E D, E N^2 = sum (2k+1) P(S > kP),
     E[N S] = integral of (number of polls before t, times t) as the sum over k of
     k P P(S > kP) + E (S - kP)^+.
-    Source: memorylessness for the exponential case. Valid when: the interval is positive.
+    Source: memorylessness for the exponential case. Valid when: the survival function is smooth.
     """
     instants = poll_instants_s(work, interval_s)
     tails = work.survival(instants)
@@ -256,7 +257,7 @@ def missed_share(cycles: float, failure_share: float) -> float:
 def cycles_for_missed_share(share: float, failure_share: float) -> float:
     """The inverse of ``missed_share``: m + (1 - eps / q^m) / (1 - q), m = floor(ln eps / ln q).
 
-    Valid when: the share lies strictly between 0 and 1 and failures are independent.
+    Source: as there. Valid when: the share lies strictly between 0 and 1, failures are independent.
     """
     require_level(share=share)
     require_share(failure_share=failure_share)
@@ -265,7 +266,10 @@ def cycles_for_missed_share(share: float, failure_share: float) -> float:
 
 
 def laplace(law: Law, rate_per_s: float) -> float:
-    """E e^(-s L) of a law, by quadrature over its probability."""
+    """Transform of a law: E e^(-s L), by quadrature over its probability.
+
+    Source: definition. Valid when: the rate is zero or more.
+    """
     require_not_negative(rate_per_s=rate_per_s)
     return expectation(law, lambda x: math.exp(-rate_per_s * x))
 

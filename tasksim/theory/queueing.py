@@ -6,6 +6,7 @@ Offered load is in erlangs: arrivals a second times mean work. ``limits`` has co
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy import integrate, optimize, stats
 
 from tasksim.theory.laws import Array, Law, halved
 from tasksim.theory.validity import (
+    InvalidModelError,
     require,
     require_count,
     require_level,
@@ -23,6 +25,7 @@ from tasksim.theory.validity import (
 )
 
 STATES_MAX: Final = 2048
+NEGLIGIBLE: Final = 1e-13
 WORKERS_MAX: Final = 1_000_000
 
 
@@ -167,10 +170,11 @@ def workers_for_waiting(
     """Least number of workers with P(waiting > w) at most a given share.
 
     Formula: min c with C(c, a) e^(-(c mu - lambda) w) <= eps. Source: Erlang C.
-    Valid when: as for ``Station``; up to a million workers.
+    Valid when: as for ``Station``; loads up to a million.
     """
     require_level(late_share=late_share)
     load = arrival_rate_per_s * work_mean_s
+    require(load < WORKERS_MAX, f"more than {WORKERS_MAX} workers would be needed")
 
     def late(workers: int) -> bool:
         station = Station(
@@ -180,7 +184,6 @@ def workers_for_waiting(
 
     low, high = math.floor(load), math.floor(load) + 1
     while late(high):
-        require(high < WORKERS_MAX, f"more than {WORKERS_MAX} workers would be needed")
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
@@ -236,6 +239,25 @@ def birth_death(births: list[float], deaths: list[float]) -> Array:
     return np.asarray(weights / weights.sum())
 
 
+@lru_cache(maxsize=64)
+def _constant_work_states(workers: int, load: float) -> Array:
+    """Steady state over one duration of the work, on as many states as count."""
+    erlang_c(workers, load)
+    size = max(64, 4 * workers)
+    while size <= STATES_MAX:
+        step = np.arange(size)
+        left = np.maximum(step - workers, 0)
+        moves = stats.poisson.pmf(step[None, :] - left[:, None], load)
+        moves[:, -1] += 1 - moves.sum(axis=1)
+        balance = moves.T - np.eye(size)
+        balance[-1] = 1.0
+        chances = np.linalg.solve(balance, np.eye(size)[-1])
+        if chances[-size // 8 :].sum() < NEGLIGIBLE:
+            return np.asarray(chances)
+        size *= 2
+    raise InvalidModelError(f"a load of {load} on {workers} workers needs over {STATES_MAX} states")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantWork:
     """M/D/c, first come first served, by its chain over one duration of the work.
@@ -251,23 +273,8 @@ class ConstantWork:
 
     def states(self) -> Array:
         """P(N = n) of the tasks present."""
-        load = self.arrival_rate_per_s * self.work_s
         require_positive(arrival_rate_per_s=self.arrival_rate_per_s, work_s=self.work_s)
-        erlang_c(self.workers, load)
-        size = max(64, 4 * self.workers)
-        while size <= STATES_MAX:
-            step = np.arange(size)
-            left = np.maximum(step - self.workers, 0)
-            moves = stats.poisson.pmf(step[None, :] - left[:, None], load)
-            moves[:, -1] += 1 - moves.sum(axis=1)
-            balance = moves.T - np.eye(size)
-            balance[-1] = 1.0
-            chances = np.linalg.solve(balance, np.eye(size)[-1])
-            if chances[-size // 8 :].sum() < 1e-13:
-                return np.asarray(chances)
-            size *= 2
-        require(False, f"a load of {load} on {self.workers} workers needs over {STATES_MAX} states")
-        raise AssertionError
+        return _constant_work_states(self.workers, self.arrival_rate_per_s * self.work_s)
 
     def waiting_mean_s(self) -> float:
         """Mean waiting time, by Little's law."""

@@ -115,7 +115,10 @@ def schedule_lost_share(work: Law, instants_s: Array, retention_s: float) -> flo
 
 
 def backoff_lost_share(work: Law, backoff: Backoff, retention_s: float) -> float:
-    """Share lost under a backoff without jitter. As ``schedule_lost_share``."""
+    """Share lost under a backoff without jitter.
+
+    Formula, source and validity: as in ``schedule_lost_share``.
+    """
     return schedule_lost_share(work, backoff_instants_s(backoff, work.end_s())[1:], retention_s)
 
 

@@ -139,21 +139,25 @@ def freshness(change_rate_per_s: float, poll_rate_per_s: float) -> float:
 
 
 def _settled(rates: Array, budget: float, marginal: Callable[[float, float], float]) -> Array:
-    """Poll rates with one common marginal gain, or zero where even the first poll gains less."""
+    """Poll rates with one common marginal gain, or zero where even the first poll gains less.
+
+    All in units of the budget, which the marginal gains allow.
+    """
+    changes = (rates / budget).tolist()
 
     def rate_at(price: float, change: float) -> float:
-        low, high = 1e-6 * change, 10 * (budget + change)
+        low, high = 1e-6 * change, 10 * (1 + change)
         if marginal(low, change) <= price:
             return 0.0
         if marginal(high, change) >= price:
             return high
-        return float(optimize.brentq(lambda f: marginal(f, change) - price, low, high, xtol=1e-14))
+        return float(optimize.brentq(lambda f: marginal(f, change) - price, low, high, xtol=1e-15))
 
     def spent(log_price: float) -> float:
-        return sum(rate_at(math.exp(log_price), change) for change in rates) - budget
+        return sum(rate_at(math.exp(log_price), change) for change in changes) - 1
 
-    price = math.exp(optimize.brentq(spent, -40.0, 30.0, xtol=1e-14))
-    return np.asarray([rate_at(price, change) for change in rates])
+    price = math.exp(optimize.brentq(spent, -60.0, 60.0, xtol=1e-14))
+    return budget * np.asarray([rate_at(price, change) for change in changes])
 
 
 def _seen(changes: float) -> float:

@@ -242,7 +242,7 @@ each(
     _3b_06=lambda p: sharing.youngest_poll_rates_per_s(p["rates"], p["budget"]),
     _3b_07=lambda p: sharing.freshness(p["lam"], p["f"]),
     _3b_08=lambda p: inference.excess_cost_bound(
-        p["n"], p["delta"], p["K"], p["T"], p["c1"], p["c2"]
+        p["n"], p["delta"], p["K"], p["T"], poll=p["c1"], delay_per_s=p["c2"]
     ),
     _3b_09=lambda p: inference.hedge_regret(p["n"], p["M"], p["B"]),
     _3b_10=lambda p: inspection.failing_optimal_interval_s(mean_s(p), costs(p), p["q"]),
@@ -399,7 +399,9 @@ each(
     _7_01=lambda p: notifications.polling_start_mean_s(notice(p), p["p"], p["T"]),
     _7_02=started_delay_s,
     _7_03=lambda p: notifications.polls_mean(mean_s(p), p["P"], notice(p), p["p"], p["T"]),
-    _7_04=lambda p: notifications.lost_share(mean_s(p), p["P"], p["K"], notice(p), p["p"], p["T"]),
+    _7_04=lambda p: notifications.lost_share(
+        mean_s(p), p["P"], p["K"], notice(p), dropped_share=p["p"], fallback_s=p["T"]
+    ),
     _7_05=best_fallback_s,
     _7_06=lambda p: notifications.fallback_cost(
         notice(p), p["p"], best_fallback_s(p), **fallback_costs(p)
