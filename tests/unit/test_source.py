@@ -60,7 +60,7 @@ def test_randomness_is_keyed_and_ids_are_made_on_the_live_side_only() -> None:
 
 
 def test_logs_and_powers_of_arrays_build_tables_only() -> None:
-    assert offences(FLOAT_LOGS, allowed=("tasksim/scenario/quantiles.py",)) == []
+    assert offences(FLOAT_LOGS, allowed=("tasksim/scenario/quantiles.py", "tasksim/theory/")) == []
 
 
 def test_nothing_that_a_peer_sends_is_executed() -> None:
