@@ -34,7 +34,7 @@ from tasksim.protocol.states import TERMINAL, Status
 from tasksim.protocol.ties import Tie
 
 FORGOTTEN: Final = frozenset({Reason.NOT_FOUND, Reason.EXPIRED})
-OVER_LIMIT: Final = frozenset({Reason.CONCURRENCY, Reason.RATE_LIMITED})
+OVER_LIMIT: Final = frozenset({Reason.CONCURRENCY, Reason.RATE_LIMITED, Reason.STORE_FULL})
 NOT_STARTED: Final = frozenset({Phase.CREATING, Phase.AWAITING})
 SETTLED: Final = frozenset({Phase.FETCHING, Phase.DELETING, Phase.CLOSED})
 HELD_NS: Final = 500_000_000  # an answer that takes longer was held

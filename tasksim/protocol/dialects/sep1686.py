@@ -433,4 +433,6 @@ def _limit_reason(message: str) -> Reason:
     """Which limit an error with an internal code speaks of, if it does."""
     if "concurrent" in message:
         return Reason.CONCURRENCY
+    if "tasks are kept" in message:
+        return Reason.STORE_FULL
     return Reason.RATE_LIMITED if "Rate limit" in message else Reason.INTERNAL
