@@ -21,6 +21,7 @@ from tasksim.metrics.path import number_over_time, time_mean_and_max
 from tasksim.protocol.occurrences import Operation, Reason
 from tasksim.protocol.states import Status
 from tasksim.scenario.model import Scenario
+from tasksim.scenario.own_files import function_of
 from tasksim.units import NS_PER_S, ns_from_s
 
 LEVELS: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -71,7 +72,7 @@ def summarise(runs: Sequence[Run], scenario: Scenario) -> Summary:
     return Summary(
         metrics=_over(trees),
         tasks=counts,
-        warnings=_warnings(runs, counts, [count["detected"] for count in each]),
+        warnings=_warnings(runs, scenario, counts, [count["detected"] for count in each]),
         replications=len(runs),
     )
 
@@ -145,6 +146,11 @@ def _metrics(run: Run, scenario: Scenario, warm_at: int) -> Tree:
         last_at = max(int(end.max()) for end in ends)
         tree |= of_requests(run.counts, warm_at, (first_at, int(arrivals.max()), last_at))
     tree |= _state(run.tasks, scenario, warm_at)
+    if scenario.metrics:
+        tree["own"] = {
+            name: float(function_of(own.file, own.function, ("tasks",))(table.columns()))
+            for name, own in scenario.metrics.items()
+        }
     return with_answering(tree, scenario)
 
 
@@ -346,7 +352,7 @@ def _five_of(histogram: Histogram) -> dict[str, float]:
 
 
 def _warnings(
-    runs: Sequence[Run], counts: dict[str, int], detected: Sequence[int]
+    runs: Sequence[Run], scenario: Scenario, counts: dict[str, int], detected: Sequence[int]
 ) -> tuple[str, ...]:
     """What a reader must know before trusting the numbers."""
     found = list(dict.fromkeys(note for run in runs for note in run.notes))
@@ -359,6 +365,9 @@ def _warnings(
                 f"{name} rests on fewer than {TAIL_TASKS} of {fewest} tasks beyond it: "
                 "let more tasks arrive"
             )
+    own = [run for run in runs if run.digest is not None]
+    if own and scenario.metrics:
+        found.append("metrics of one's own need the table of tasks: there are none at this level")
     if counts["censored"]:
         found.append(f"{counts['censored']} tasks were still open at the end: delays are too short")
     if counts["arrived"] and len(runs) == 1:

@@ -157,7 +157,12 @@ def single_numbers(summary: Summary) -> list[str]:
         ("share of tasks cancelled", "cancelled_share"),
         ("share of tasks unknown", "unknown_share"),
         ("share of notifications lost", "created_lost_share"),
+        ("milestone delay, s", "milestone_delay_s.mean"),
+        *((f"own {name}", f"own.{name}") for name in summary.metrics.get("own", {})),
     ]
+    held = summary.get("held_requests.max")
+    if held is not None and held.value:
+        names.append(("requests held open, at most", "held_requests.max"))
     known = [(label, estimate) for label, name in names if (estimate := summary.get(name))]
     return [f"{label:28}{_cell(estimate):>18}" for label, estimate in known]
 

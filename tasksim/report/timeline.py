@@ -64,8 +64,12 @@ def _lines(row: Row) -> list[str]:
             return [f"Q->>R: {when} {_exchange(row)}"]
         case Kind.ANSWERED:
             return [f"R-->>Q: {when} {_exchange(row)} {_outcome(row)}".rstrip()]
+        case Kind.CREATED_HEARD if row.operation == Operation.CREATE:
+            return [f"Note over Q: {when} knows the task's id"]
         case Kind.CREATED_HEARD:
             return [f"R-)Q: {when} created"]
+        case Kind.PUSHED:
+            return [f"R-)Q: {when} {_fact(row)}"]
         case Kind.PROMPTED:
             return [f"R->>Q: {when} input {row.ordinal}"]
         case Kind.LOST:

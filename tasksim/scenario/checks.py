@@ -17,6 +17,7 @@ from tasksim.scenario.distributions import (
     Lognormal,
     Lomax,
     Mixture,
+    Own,
     Uniform,
     Weibull,
 )
@@ -34,6 +35,7 @@ from tasksim.scenario.receiving import (
     InHand,
     LeakyBucket,
     LoadAdvice,
+    OwnLimit,
     SlidingCounter,
     SlidingLog,
     TokenBucket,
@@ -43,9 +45,23 @@ from tasksim.scenario.traces import TraceError, is_swf, read_trace
 from tasksim.scenario.variates import LONGEST_NS
 from tasksim.units import NS_PER_S
 
+NOT_RATES: Final = (
+    FixedWindow, SlidingLog, SlidingCounter, InHand, Adaptive, OwnLimit, type(None)
+)  # fmt: skip
 SHARE_TOLERANCE: Final = 1e-9
 STATES_MAX: Final = 10_000  # of a bursty process, for one arrival
-LAWS: Final = (Constant, Uniform, Exponential, Lognormal, Gamma, Weibull, Lomax, Mixture, Empirical)
+LAWS: Final = (
+    Constant,
+    Uniform,
+    Exponential,
+    Lognormal,
+    Gamma,
+    Weibull,
+    Lomax,
+    Mixture,
+    Empirical,
+    Own,
+)
 SECTIONS: Final = frozenset(field.name for field in fields(Scenario))
 
 
@@ -104,6 +120,8 @@ def objectives_are_metrics(scenario: Scenario) -> Iterator[Problem]:
     """An objective names what an answer has."""
     for name in scenario.objectives:
         path = ("objectives", name)
+        if name.removeprefix("own.") in scenario.metrics and name.startswith("own."):
+            continue
         if name not in METRICS:
             yield path, f"is no metric{suggestion(name, METRICS)}"
         elif name == "utilization" and scenario.receiver.workers is None:
@@ -244,7 +262,7 @@ def limits_are_within_reach(scenario: Scenario) -> Iterator[Problem]:
         if isinstance(limit, InHand | Adaptive) and scenario.receiver.handling is None:
             here = ("receiver", "rate_limits", name)
             yield here, "needs receiver.handling: without it answering takes no time"
-        if isinstance(limit, FixedWindow | SlidingLog | SlidingCounter | InHand | Adaptive | None):
+        if isinstance(limit, NOT_RATES):
             continue
         burst = limit.burst if isinstance(limit, TokenBucket | WholeTokens) else 1
         burst = limit.room if isinstance(limit, LeakyBucket) else burst
@@ -317,7 +335,7 @@ CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (names_differ, frozenset({"requesters", "work"})),
     (backoff_grows, frozenset({"requesters"})),
     (cancels_have_an_instant, frozenset({"requesters"})),
-    (objectives_are_metrics, frozenset({"objectives", "receiver", "work"})),
+    (objectives_are_metrics, frozenset({"objectives", "receiver", "work", "metrics"})),
     (durations_are_given_once, frozenset({"arrivals", "work"})),
     (trace_is_usable, frozenset({"arrivals", "work"})),
     (closed_users_have_populations, frozenset({"arrivals", "requesters"})),

@@ -216,7 +216,36 @@ class Empirical:
         _complain(_bounds(self.min_s, self.max_s))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Own:
+    """A law of the user's own: a function of its quantiles in a Python file.
+
+    ``quantile_s(params, p, q)`` is the duration in seconds below which a share *p* lies; *q* is
+    1 - p without rounding. The law is drawn from 16,384 of its quantiles, equally likely.
+    """
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["python"] = "python"
+    file: Path
+    function: str = "quantile_s"
+    params: tuple[float, ...] = ()
+    min_s: NotNegative = 0.0
+    max_s: Positive | None = None
+
+    def __post_init__(self) -> None:
+        _complain(_bounds(self.min_s, self.max_s))
+
+
 Law = Annotated[
-    Constant | Uniform | Exponential | Lognormal | Gamma | Weibull | Lomax | Mixture | Empirical,
+    Constant
+    | Uniform
+    | Exponential
+    | Lognormal
+    | Gamma
+    | Weibull
+    | Lomax
+    | Mixture
+    | Empirical
+    | Own,
     Discriminator("kind"),
 ]

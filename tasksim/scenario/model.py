@@ -246,6 +246,18 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnMetric:
+    """A metric of the user's own: a function of the task table in a Python file.
+
+    ``metric(tasks) -> float`` gets the columns of the table by name, as NumPy arrays.
+    """
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    file: Path
+    function: Name = "metric"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """Everything that a run depends on."""
 
@@ -265,3 +277,4 @@ class Scenario:
     network: Network = field(default_factory=Network)
     faults: Faults = field(default_factory=Faults)
     objectives: Mapping[str, Objective] = field(default_factory=dict)
+    metrics: Mapping[Name, OwnMetric] = field(default_factory=dict)

@@ -8,15 +8,17 @@ from typing import Final
 
 from tasksim.scenario.distributions import Law, LawError
 from tasksim.scenario.model import Bursty, ConstantRate, Poisson, Scenario
-from tasksim.scenario.own import OwnPolicyError, own_polling
+from tasksim.scenario.own import own_limit, own_polling
+from tasksim.scenario.own_files import OwnFileError, function_of
 from tasksim.scenario.places import Path
 from tasksim.scenario.polls import AgentPolling, LearningPolling, PythonPolling
 from tasksim.scenario.problems import suggestion
 from tasksim.scenario.quantiles import LawTables
-from tasksim.scenario.receiving import Adaptive
+from tasksim.scenario.receiving import Adaptive, OwnLimit
 
 Problem = tuple[Path, str]
 Check = Callable[[Scenario], Iterator[Problem]]
+OPERATIONS: Final = ("create", "get", "result", "list", "delete", "cancel", "input")
 
 
 def drawn(path: Path, law: Law | None) -> Iterator[Problem]:
@@ -106,13 +108,25 @@ def own_rules_can_be_used(scenario: Scenario) -> Iterator[Problem]:
         if isinstance(population.polling, PythonPolling):
             try:
                 own_polling(population.polling)
-            except OwnPolicyError as fault:
+            except OwnFileError as fault:
                 yield ("requesters", index, "polling", "file"), str(fault)
+    for name in OPERATIONS:
+        limit = getattr(scenario.receiver.rate_limits, name)
+        if isinstance(limit, OwnLimit):
+            try:
+                own_limit(limit)
+            except OwnFileError as fault:
+                yield ("receiver", "rate_limits", name, "file"), str(fault)
+    for name, metric in scenario.metrics.items():
+        try:
+            function_of(metric.file, metric.function, ("tasks",))
+        except OwnFileError as fault:
+            yield ("metrics", name, "file"), str(fault)
 
 
 def adaptive_limits_have_an_order(scenario: Scenario) -> Iterator[Problem]:
     """The limit starts within its bounds."""
-    for name in ("create", "get", "result", "list", "delete", "cancel", "input"):
+    for name in OPERATIONS:
         limit = getattr(scenario.receiver.rate_limits, name)
         if isinstance(limit, Adaptive) and not limit.min <= limit.start <= limit.max:
             path = ("receiver", "rate_limits", name, "start")
@@ -124,6 +138,6 @@ MORE_CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (keys_fit_the_dialect, frozenset({"receiver", "requesters", "work"})),
     (children_have_a_class, frozenset({"requesters", "work"})),
     (requesters_laws_can_be_drawn, frozenset({"requesters"})),
-    (own_rules_can_be_used, frozenset({"requesters"})),
+    (own_rules_can_be_used, frozenset({"requesters", "receiver", "metrics"})),
     (adaptive_limits_have_an_order, frozenset({"receiver"})),
 )

@@ -1,24 +1,22 @@
-"""A user's own polling rule, in a Python file of theirs.
+"""A user's own polling rule and limiter: see ``own_files`` for how files are treated.
 
-The file holds a function with the signature of ``GapRule``; the scenario names the file::
+The file holds a function with the signature of ``GapRule`` or of ``TakeRule``; the scenario names
+it::
 
     polling = { kind = "python", file = "mine.py", function = "gap_ns", params = [2e9] }
 
-Rule 1: the file is code that its user runs: it is executed as it stands. A scenario of a stranger
-that names one is to be read first.
-Rule 2: a rule is tried when the scenario is loaded, not when the run is half through.
-Rule 3: nothing but what is handed in may decide: a rule that answers the same question in two
-ways is refused.
+Rule: nothing but what is handed in may decide: a rule that answers the same question in two ways
+is refused.
 """
 
-import importlib.util
-import inspect
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Final, Protocol, cast
+from functools import partial
+from typing import Final, Protocol, cast
 
+from tasksim.policies.limiters import FRESH, TAKEN, Limit
 from tasksim.policies.polling import Polling
+from tasksim.scenario.own_files import OwnFileError, function_of, tried
 from tasksim.scenario.polls import PythonPolling
+from tasksim.scenario.receiving import OwnLimit
 
 S: Final = 1_000_000_000
 LONGEST_NS: Final = 1 << 59
@@ -57,37 +55,27 @@ class GapRule(Protocol):
     ) -> int: ...
 
 
-class OwnPolicyError(ValueError):
-    """The file holds no rule that can be used."""
+class TakeRule(Protocol):
+    """Whether a request may pass: (state, wait in ns, -1 when it may).
+
+    *state* is ``(0,)`` at first. Its first number is the instant from which on it says no more
+    than ``(0,)`` does. A refused request leaves the state as it was.
+    """
+
+    def __call__(  # noqa: D102 - above
+        self, params: tuple[int, ...], state: tuple[int, ...], now: int, /
+    ) -> tuple[tuple[int, ...], int]: ...
 
 
 def own_polling(settings: PythonPolling) -> Polling:
-    """The rule that the settings name; OwnPolicyError when it cannot be used."""
-    rule = _function(settings.file, settings.function)
+    """The rule that the settings name; OwnFileError when it cannot be used."""
+    rule = cast("GapRule", function_of(settings.file, settings.function, NAMES))
     state = (0.0, 0.5, *((10.0, 300e9, 240.0, 5800.0) if settings.learns else ()))
     for trial in TRIALS:
         _try(rule, settings, state, trial)
     return Polling(
         gap_ns=rule, params=settings.params, jittered=settings.draws, learns=settings.learns
     )
-
-
-def _function(file: Path, name: str) -> GapRule:
-    spec = importlib.util.spec_from_file_location(f"tasksim_own_{file.stem}", file)
-    if spec is None or spec.loader is None or not file.is_file():
-        raise OwnPolicyError(f"{file} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as fault:  # whatever their code does wrong
-        raise OwnPolicyError(f"{file}: {type(fault).__name__}: {fault}") from fault
-    rule: Callable[..., Any] | None = getattr(module, name, None)
-    if not callable(rule):
-        raise OwnPolicyError(f"{file} has no function {name}")
-    found = tuple(inspect.signature(rule).parameters)
-    if found != NAMES:
-        raise OwnPolicyError(f"{name} must take ({', '.join(NAMES)}), not ({', '.join(found)})")
-    return cast("GapRule", rule)
 
 
 def _try(
@@ -98,21 +86,46 @@ def _try(
 ) -> None:
     attempt, age_ns, hint_ns, retry_after_ns, u = trial
     asked = f"attempt {attempt}, age_ns {age_ns}, hint_ns {hint_ns}, u {u}"
-    try:
-        found = [
-            rule(settings.params, state, attempt, age_ns, hint_ns, retry_after_ns, u)
-            for _ in range(2)
-        ]
-    except Exception as fault:
-        told = f"{type(fault).__name__}: {fault}"
-        raise OwnPolicyError(f"{settings.function} fails at {asked}: {told}") from fault
-    gap_ns = found[0]
+    gap_ns = tried(
+        settings.function,
+        asked,
+        lambda: rule(settings.params, state, attempt, age_ns, hint_ns, retry_after_ns, u),
+    )
     if not isinstance(gap_ns, int) or isinstance(gap_ns, bool):
-        raise OwnPolicyError(f"{settings.function} must give whole ns, not {gap_ns!r:.40}")
+        raise OwnFileError(f"{settings.function} must give whole ns, not {gap_ns!r:.40}")
     if not max(1, retry_after_ns) <= gap_ns < LONGEST_NS:
-        raise OwnPolicyError(
+        raise OwnFileError(
             f"{settings.function} gives {gap_ns} ns at {asked}: at least 1 and a Retry-After "
             f"({retry_after_ns}), at most 18 years"
         )
-    if found[0] != found[1]:
-        raise OwnPolicyError(f"{settings.function} answers the same question in two ways ({asked})")
+
+
+def own_limit(settings: OwnLimit) -> Limit:
+    """The limiter that the settings name; OwnFileError when it cannot be used."""
+    name = settings.function
+    take = cast("TakeRule", function_of(settings.file, name, ("params", "state", "now")))
+    state: tuple[int, ...] = FRESH
+    now = 0
+    for _ in range(20):  # requests at once, until one is refused; then when it may come
+        asked = f"state {state}, now {now}"
+        answer = tried(name, asked, partial(take, settings.params, state, now))
+        if not _is_decision(answer):
+            raise OwnFileError(
+                f"{name} must give ((whole numbers), wait in ns), not {answer!r:.60}"
+            )
+        after, wait_ns = answer
+        if wait_ns == TAKEN:
+            state = after
+        elif wait_ns <= 0 or after != state:
+            raise OwnFileError(f"{name} refuses and changes its state, or says no wait: {answer}")
+        else:
+            now += wait_ns
+    return Limit(take=take, params=settings.params, per_requester=settings.scope == "requester")
+
+
+def _is_decision(answer: object) -> bool:
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        return False
+    state, wait_ns = answer
+    is_state = isinstance(state, tuple) and state and all(type(n) is int for n in state)
+    return bool(is_state) and type(wait_ns) is int

@@ -29,6 +29,7 @@ from tasksim.scenario.distributions import (
     Lognormal,
     Lomax,
     Mixture,
+    Own,
     Uniform,
     Weibull,
 )
@@ -248,7 +249,7 @@ def _uncut_probability(law: Law, bounds: Bounds) -> float:
         case Mixture():
             parts = zip(law.weights, law.parts, strict=True)
             return sum(w * probability(part, bounds) for w, part in parts) / sum(law.weights)
-        case Empirical():
+        case Empirical() | Own():
             values = sample_ns(law)
             return sum(1 for value in values if bounds.hold(value)) / len(values)
         case _:
@@ -351,7 +352,7 @@ class LawTables:
                 return self._add_constant(law)
             case Mixture():
                 return self._add_mixture(law, bounds)
-            case Empirical():
+            case Empirical() | Own():
                 return self._add_sample(law, bounds)
         whole = continuous(law)
         if bounds == OPEN:
@@ -366,10 +367,10 @@ class LawTables:
             raise LawError("value_s is beyond 18 years")
         return self._put([CONSTANT, ns_from_s(law.value_s)])
 
-    def _add_sample(self, law: Empirical, bounds: Bounds) -> int:
+    def _add_sample(self, law: Empirical | Own, bounds: Bounds) -> int:
         kept = sorted(value for value in sample_ns(law) if bounds.hold(value))
         if not kept:
-            raise LawError(f"{law.file} has no value of {law.column} {bounds}")
+            raise LawError(f"{law.file} has no value {bounds}")
         if len(kept) > SAMPLE_MAX:
             raise LawError(f"{law.file} has more than {SAMPLE_MAX} values")
         return self._put([SAMPLE, len(kept)], kept)

@@ -4,6 +4,7 @@ Rule: keys and units are those of the file; what is left out is off.
 """
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Le, Len, Lt
@@ -208,6 +209,18 @@ class Adaptive:
     scope: Literal["total", "requester"] = "total"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnLimit:
+    """A limiter of the user's own: see ``tasksim.scenario.own``."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    kind: Literal["python"] = "python"
+    file: Path
+    function: Name = "take"
+    params: tuple[int, ...] = ()
+    scope: Literal["total", "requester"] = "total"
+
+
 LimitSettings = Annotated[
     TokenBucket
     | WholeTokens
@@ -217,7 +230,8 @@ LimitSettings = Annotated[
     | SlidingCounter
     | LeakyBucket
     | InHand
-    | Adaptive,
+    | Adaptive
+    | OwnLimit,
     Discriminator("kind"),
 ]
 

@@ -27,6 +27,7 @@ from tasksim.protocol.rules import (
 from tasksim.protocol.states import TERMINAL, Status
 from tasksim.scenario.hazards import age_advice
 from tasksim.scenario.model import Population, Scenario
+from tasksim.scenario.own import own_limit
 from tasksim.scenario.poll_rules import polling_rule
 from tasksim.scenario.presets import resolved
 from tasksim.scenario.receiving import (
@@ -40,6 +41,7 @@ from tasksim.scenario.receiving import (
     LeakyBucket,
     LimitSettings,
     LoadAdvice,
+    OwnLimit,
     RateLimits,
     SlidingCounter,
     SlidingLog,
@@ -163,7 +165,13 @@ def _by_operation(settings: RateLimits) -> dict[Operation, LimitSettings]:
 
 
 def limit_of(
-    settings: TokenBucket | WholeTokens | CellRate | FixedWindow | SlidingLog | SlidingCounter,
+    settings: TokenBucket
+    | WholeTokens
+    | CellRate
+    | FixedWindow
+    | SlidingLog
+    | SlidingCounter
+    | OwnLimit,
 ) -> Limit:
     """Limiter that the settings describe."""
     match settings:
@@ -182,6 +190,8 @@ def limit_of(
         case SlidingLog():
             params = (ns_from_s(settings.window_s), settings.limit)
             take = limiters.sliding_log
+        case OwnLimit():
+            return own_limit(settings)
         case SlidingCounter():
             params = (ns_from_s(settings.window_s), settings.limit)
             take = limiters.sliding_counter

@@ -8,15 +8,19 @@ import csv
 from collections.abc import Sequence
 from typing import Final
 
-from tasksim.scenario.distributions import Empirical, LawError
+from tasksim.scenario.distributions import Empirical, LawError, Own
+from tasksim.scenario.own_files import function_of
 from tasksim.scenario.variates import LONGEST_NS
 from tasksim.units import NS_PER_S, ns_from_s
 
 SHOWN: Final = 10
+OWN_POINTS: Final = 1 << 14  # quantiles of a law of one's own
 
 
-def sample_ns(law: Empirical) -> list[int]:
-    """Values of the law's column in ns, in the file's order."""
+def sample_ns(law: Empirical | Own) -> list[int]:
+    """Values of the law's column in ns, in the file's order; or quantiles of a law of one's own."""
+    if isinstance(law, Own):
+        return _own_sample_ns(law)
     values: list[int] = []
     bad: list[str] = []
     for line, cell in _column(law):
@@ -30,6 +34,23 @@ def sample_ns(law: Empirical) -> list[int]:
         raise LawError(f"{law.file}: {law.column} must be a number of seconds >= 0: {shown}")
     if not values:
         raise LawError(f"{law.file} has no rows")
+    return values
+
+
+def _own_sample_ns(law: Own) -> list[int]:
+    """Quantiles in the middle of equal bands, which must not fall."""
+    values: list[int] = []
+    for k in range(OWN_POINTS):
+        p, q = (k + 0.5) / OWN_POINTS, (OWN_POINTS - k - 0.5) / OWN_POINTS
+        try:
+            quantile_s = function_of(law.file, law.function, ("params", "p", "q"))
+            found = quantile_s(law.params, p, q)
+        except Exception as fault:  # whatever their code does wrong
+            raise LawError(f"{law.file}: {type(fault).__name__}: {fault}") from fault
+        value_ns = _duration_ns(found)
+        if value_ns is None or (values and value_ns < values[-1]):
+            raise LawError(f"{law.function} gives {found!r:.40} at p {p:g}: seconds that rise")
+        values.append(value_ns)
     return values
 
 
