@@ -23,6 +23,11 @@ def add_to(subparsers: Any) -> None:
     parser.add_argument("--replications", type=positive, default=5, metavar="N")
     parser.add_argument("--jobs", type=positive, metavar="N", help="processes; all cores if absent")
     parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="of a Dask scheduler that you trust, such as tcp://10.0.0.5:8786; it does the work",
+    )
+    parser.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="tables, figure, and finished points"
     )
     add_force(parser)
@@ -52,6 +57,7 @@ def act(args: argparse.Namespace) -> int:
             replications=args.replications,
             folder=args.out,
             jobs=args.jobs or -1,
+            cluster=args.cluster,
             progress=progress,
         )
     print(sweep_results.sweep_text(done))

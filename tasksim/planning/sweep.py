@@ -18,6 +18,7 @@ from tasksim.engines import simulate
 from tasksim.eventlog.files import placed_by
 from tasksim.metrics.estimators import Estimate, over_replications
 from tasksim.metrics.summary import summarise
+from tasksim.planning.clusters import on_cluster
 from tasksim.scenario.cost import require_affordable
 from tasksim.scenario.loading import load, scenario_digest
 from tasksim.scenario.model import Scenario
@@ -132,14 +133,14 @@ def sweep(
     replications: int,
     folder: Path,
     jobs: int = -1,
+    cluster: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Sweep:
     """Run all points that are not kept in the *folder*; Ctrl-C keeps those that are finished.
 
-    *jobs* are processes, -1 as many as there are cores; *progress* is told how many are finished.
+    *jobs* are processes, -1 as many as there are cores; *cluster* is the address of a Dask
+    scheduler that runs them instead; *progress* is told how many are finished.
     """
-    from joblib import Parallel, delayed  # noqa: PLC0415 - loads on use
-
     kept = folder / "points"
     kept.mkdir(parents=True, exist_ok=True)
     values = {point.index: read_point(kept, point, replications) for point in points}
@@ -147,9 +148,8 @@ def sweep(
     interrupted = False
     done = len(points) - len(left)
     try:
-        runs = Parallel(n_jobs=jobs, return_as="generator_unordered")(
-            delayed(_run)(point.index, point.scenario, replications) for point in left
-        )
+        orders = [(point.index, point.scenario, replications) for point in left]
+        runs = _locally(orders, jobs) if cluster is None else on_cluster(cluster, _run, orders)
         by_index = {point.index: point for point in left}
         for index, found in runs:
             write_point(kept, by_index[index], replications, found)
@@ -166,6 +166,15 @@ def sweep(
         replications=replications,
         interrupted=interrupted,
     )
+
+
+def _locally(orders: Sequence[tuple[Any, ...]], jobs: int) -> Iterator[tuple[int, Values]]:
+    from joblib import Parallel, delayed  # noqa: PLC0415 - loads on use
+
+    runs: Iterator[tuple[int, Values]] = Parallel(n_jobs=jobs, return_as="generator_unordered")(
+        delayed(_run)(*order) for order in orders
+    )
+    return runs
 
 
 def require_affordable_points(points: Sequence[Point], replications: int, *, force: bool) -> None:
@@ -186,7 +195,8 @@ def estimates_of(values: Values | None) -> dict[str, Estimate]:
 
 def _run(index: int, scenario: Scenario, replications: int) -> tuple[int, Values]:
     """Metrics of a point, one value a replication; None where there is nothing to measure."""
-    values: Values = {metric: [] for metric in sorted(METRICS)}
+    names = METRICS | {f"own.{name}" for name in scenario.metrics}
+    values: Values = {metric: [] for metric in sorted(names)}
     for replication in range(replications):
         run = simulate(scenario, replication=replication, level="tasks")
         summary = summarise([run], scenario)
