@@ -171,6 +171,7 @@ def receivers(draw: Any) -> dict[str, Any]:
             "default_s": draw(QUARTERS),
             "max_s": draw(maybe(QUARTERS)),
             "sweep_s": draw(st.sampled_from([0.0, 3.0])),
+            "unlimited": draw(st.sampled_from([False, False, True])),
             "anchor": draw(maybe(st.sampled_from(["end", "creation", "both"]))),
         },
         "dialect": draw(st.sampled_from(["sep-1686", "sep-1686", "mcp-2025-11-25", "sep-2663"])),
@@ -254,6 +255,14 @@ def faults(draw: Any) -> dict[str, Any]:
         "reply_duplicated_share": draw(SHARES),
         "restarts": draw(st.sampled_from([[], [restart], [restart, {**restart, "at_s": 20.0}]])),
         "push_lost_share": draw(SHARES),
+        "request_duplicated": draw(st.sampled_from([{}, {"get": 0.5}])),
+        "reply_duplicated": draw(st.sampled_from([{}, {"create": 0.5, "get": 0.0}])),
+        "request_delayed": draw(
+            maybe(st.just({"by": {"kind": "constant", "value_s": 1.25}, "of": {"get": 0.3}}))
+        ),
+        "reply_delayed": draw(
+            maybe(st.just({"by": {"kind": "exponential", "mean_s": 2.0}, "share": 0.2}))
+        ),
         "stalls": draw(st.sampled_from([[], [{"at_s": 3.0, "for_s": 2.5}]])),
         "outages": draw(st.sampled_from([[], [{"at_s": 4.0, "for_s": 1.5}]])),
         "slow_work": draw(maybe(st.just({"share": 0.3, "factor": 3.0}))),

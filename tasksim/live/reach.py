@@ -122,7 +122,10 @@ def _of_faults(scenario: Scenario) -> Iterator[str]:
     ):
         if getattr(faults, name) > 0:
             yield f"faults.{name}"
-    for name in ("request_lost", "reply_lost"):
+    for name in ("request_delayed", "reply_delayed"):
+        if getattr(faults, name) is not None:
+            yield f"faults.{name}"
+    for name in ("request_lost", "reply_lost", "request_duplicated", "reply_duplicated"):
         shares = getattr(faults, name)
         if any(getattr(shares, field.name) for field in fields(shares)):
             yield f"faults.{name}"

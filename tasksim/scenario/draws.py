@@ -67,6 +67,10 @@ class Stream(IntEnum):
     ANSWER_LEG = 44
     CANCEL_REPLY_LEG = 45
     PUSH_LEG = 46
+    REQUEST_LATE = 47
+    REQUEST_LATE_BY = 48
+    REPLY_LATE = 49
+    REPLY_LATE_BY = 50
 
 
 def mix64(z: int) -> int:

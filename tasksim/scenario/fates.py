@@ -13,7 +13,7 @@ from tasksim.protocol.occurrences import Operation
 from tasksim.scenario import draws
 from tasksim.scenario.distributions import Law
 from tasksim.scenario.draws import Stream, draw_u64
-from tasksim.scenario.faults import MessageShares
+from tasksim.scenario.faults import Delays, MessageShares
 from tasksim.scenario.model import Scenario
 from tasksim.scenario.quantiles import LawTables
 from tasksim.scenario.variates import LONGEST_NS, variate_ns
@@ -68,12 +68,19 @@ class MessageFates:
         }
         for operation, lost in _by_operation(faults.reply_lost, faults.reply_lost_share).items():
             self._reply_lost.setdefault(operation, (lost, Stream.REPLY_LOST))
-        self._request_twice = threshold(faults.request_duplicated_share)
-        self._reply_twice = threshold(faults.reply_duplicated_share)
+        self._request_twice = _by_operation(
+            faults.request_duplicated, faults.request_duplicated_share
+        )
+        self._reply_twice = _by_operation(faults.reply_duplicated, faults.reply_duplicated_share)
+        for operation in REPLY_LEG:
+            common = threshold(faults.reply_duplicated_share)
+            self._reply_twice.setdefault(operation, common)
         self.loses_requests: Final = any(self._request_lost.values())
-        self.doubles_requests: Final = self._request_twice > 0
+        self.doubles_requests: Final = any(self._request_twice.values())
         self.loses_replies: Final = any(lost for lost, _ in self._reply_lost.values())
-        self.doubles_replies: Final = self._reply_twice > 0
+        self.doubles_replies: Final = any(self._reply_twice.values())
+        self._requests_late = _delays(tables, faults.request_delayed)
+        self._replies_late = _delays(tables, faults.reply_delayed)
         self._outages = [
             (ns_from_s(window.at_s), ns_from_s(window.at_s + window.for_s))
             for window in faults.outages
@@ -113,14 +120,37 @@ class MessageFates:
     ) -> int:
         """Delay of a request on its way to the receiver, at least 1 ns."""
         law = self._laws[population][0]
-        return self._leg_ns(law, key, REQUEST_LEG[operation], ordinal, copy=copy)
+        leg_ns = self._leg_ns(law, key, REQUEST_LEG[operation], ordinal, copy=copy)
+        if self._requests_late is None:
+            return leg_ns
+        streams = (Stream.REQUEST_LATE, Stream.REQUEST_LATE_BY)
+        return leg_ns + self._late_ns(self._requests_late, streams, key, operation, ordinal)
 
     def reply_leg_ns(
         self, key: int, population: int, operation: Operation, ordinal: int, *, copy: bool = False
     ) -> int:
         """Delay of an answer, a notification or a request for input, at least 1 ns."""
         law = self._laws[population][1]
-        return self._leg_ns(law, key, REPLY_LEG[operation], ordinal, copy=copy)
+        leg_ns = self._leg_ns(law, key, REPLY_LEG[operation], ordinal, copy=copy)
+        if self._replies_late is None:
+            return leg_ns
+        streams = (Stream.REPLY_LATE, Stream.REPLY_LATE_BY)
+        return leg_ns + self._late_ns(self._replies_late, streams, key, operation, ordinal)
+
+    def _late_ns(
+        self,
+        late: tuple[int, dict[Operation, int]],
+        streams: tuple[Stream, Stream],
+        key: int,
+        operation: Operation,
+        ordinal: int,
+    ) -> int:
+        """How much longer a message travels: most of them not at all."""
+        law, shares = late
+        place = operation << OPERATION_BIT | ordinal
+        if draw_u64(key, streams[0], place) >= shares.get(operation, 0):
+            return 0
+        return variate_ns(self._values, law, draw_u64(key, streams[1], place))
 
     def is_request_lost(self, key: int, operation: Operation, ordinal: int) -> bool:
         """Whether a request does not reach the receiver."""
@@ -141,12 +171,12 @@ class MessageFates:
     def is_request_doubled(self, key: int, operation: Operation, ordinal: int) -> bool:
         """Whether a request arrives twice."""
         place = operation << OPERATION_BIT | ordinal
-        return draw_u64(key, Stream.REQUEST_TWICE, place) < self._request_twice
+        return draw_u64(key, Stream.REQUEST_TWICE, place) < self._request_twice[operation]
 
     def is_reply_doubled(self, key: int, operation: Operation, ordinal: int) -> bool:
         """Whether what the receiver sends arrives twice."""
         place = operation << OPERATION_BIT | ordinal
-        return draw_u64(key, Stream.REPLY_TWICE, place) < self._reply_twice
+        return draw_u64(key, Stream.REPLY_TWICE, place) < self._reply_twice[operation]
 
     def _leg_ns(self, law: int, key: int, stream: Stream, ordinal: int, *, copy: bool) -> int:
         if law == ABSENT:
@@ -163,6 +193,16 @@ def _by_operation(shares: MessageShares, common: float) -> dict[Operation, int]:
         share = getattr(shares, operation.name.lower())
         found[operation] = draws.threshold_from_share(common if share is None else share)
     return found
+
+
+def _delays(tables: LawTables, settings: Delays | None) -> tuple[int, dict[Operation, int]] | None:
+    """Law of what is added, and thresholds by operation; None where nothing is delayed."""
+    if settings is None:
+        return None
+    shares = _by_operation(settings.of, settings.share)
+    for operation in REPLY_LEG:
+        shares.setdefault(operation, draws.threshold_from_share(settings.share))
+    return tables.add(settings.by), shares
 
 
 def _add(tables: LawTables, law: Law | None) -> int:

@@ -85,6 +85,16 @@ class StreamCuts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Delays:
+    """Messages that travel longer, *by* so much: a share of all, or of single kinds."""
+
+    __pydantic_config__: ClassVar[Any] = FORBID
+    by: Law
+    share: Share = 0.0
+    of: MessageShares = field(default_factory=MessageShares)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
     """What goes wrong, as shares of the messages of a kind, and when the receiver restarts.
 
@@ -101,6 +111,10 @@ class Faults:
     reply_lost: MessageShares = field(default_factory=MessageShares)
     request_duplicated_share: Share = 0.0
     reply_duplicated_share: Share = 0.0
+    request_duplicated: MessageShares = field(default_factory=MessageShares)
+    reply_duplicated: MessageShares = field(default_factory=MessageShares)
+    request_delayed: Delays | None = None
+    reply_delayed: Delays | None = None
     restarts: tuple[Restart, ...] = ()
     push_lost_share: Share = 0.0  # of what the receiver tells unasked
     stalls: tuple[Window, ...] = ()  # the receiver stands still; its work goes on, unseen

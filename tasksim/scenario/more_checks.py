@@ -89,7 +89,10 @@ def children_have_a_class(scenario: Scenario) -> Iterator[Problem]:
 
 
 def requesters_laws_can_be_drawn(scenario: Scenario) -> Iterator[Problem]:
-    """Tables of when requesters crash, and when agents have a turn."""
+    """Tables of when requesters crash, when agents have a turn, what comes late by how much."""
+    for name in ("request_delayed", "reply_delayed"):
+        delays = getattr(scenario.faults, name)
+        yield from drawn(("faults", name, "by"), None if delays is None else delays.by)
     for index, population in enumerate(scenario.requesters):
         crash, polling = population.crash, population.polling
         yield from drawn(
@@ -137,7 +140,7 @@ MORE_CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (batches_come_with_arrivals, frozenset({"arrivals", "batch", "requesters"})),
     (keys_fit_the_dialect, frozenset({"receiver", "requesters", "work"})),
     (children_have_a_class, frozenset({"requesters", "work"})),
-    (requesters_laws_can_be_drawn, frozenset({"requesters"})),
+    (requesters_laws_can_be_drawn, frozenset({"requesters", "faults"})),
     (own_rules_can_be_used, frozenset({"requesters", "receiver", "metrics"})),
     (adaptive_limits_have_an_order, frozenset({"receiver"})),
 )

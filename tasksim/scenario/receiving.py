@@ -57,10 +57,14 @@ AdviceSettings = Annotated[FixedAdvice | LoadAdvice | AgeAdvice, Discriminator("
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepAlive:
-    """Retention: what is granted without asking, and the most that is granted."""
+    """Retention: what is granted without asking, and the most that is granted.
+
+    *unlimited* grants without asking that a task is never forgotten, or for *max_s*.
+    """
 
     __pydantic_config__: ClassVar[Any] = FORBID
     default_s: NotNegative = 300.0
+    unlimited: bool = False
     max_s: NotNegative | None = None
     sweep_s: NotNegative = 0.0  # ended tasks are forgotten at multiples of it
     unknown: Literal["expires", "kept"] = "expires"

@@ -90,7 +90,9 @@ def receiver_rules(scenario: Scenario) -> ReceiverRules:
     manners, store, holds = MANNERS_OF[receiver.dialect], receiver.store, receiver.long_poll
     anchor = manners.anchor if keep_alive.anchor is None else ANCHOR_OF[keep_alive.anchor]
     return ReceiverRules(
-        keep_alive_default_ns=ns_from_s(keep_alive.default_s),
+        keep_alive_default_ns=UNLIMITED
+        if keep_alive.unlimited
+        else ns_from_s(keep_alive.default_s),
         keep_alive_max_ns=_limit_ns(keep_alive.max_s),
         sweep_ns=ns_from_s(keep_alive.sweep_s),
         keeps_unknown=keep_alive.unknown == "kept",

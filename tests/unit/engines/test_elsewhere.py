@@ -4,12 +4,14 @@ Unless a case says otherwise: no network delay, enough workers, first get one in
 created notification.
 """
 
+import dataclasses
 import math
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tasksim.eventlog.laws import check_log
 from tasksim.eventlog.run import Run
 from tasksim.policies import polling
 from tasksim.protocol.messages import Failure, Get, List, TaskView
@@ -396,3 +398,54 @@ def test_case_23_waiting_for_any_takes_as_long_as_the_shortest() -> None:
     assert sorted(found.tasks.outcome.tolist()) == [Reason.RETRIEVED, *[Reason.NOT_NEEDED] * 2]
     cancelled = run(text, f"seed={seed}", "requesters.0.rest=cancelled")
     assert len(rows(cancelled, Kind.SENT, Operation.CANCEL)) == 2
+
+
+def test_case_2_a_ceiling_below_the_floor_makes_no_hot_loop() -> None:
+    settings = "polling={kind='hint',default_s=5,ceiling_s=0.001,floor_s=0.02}"
+    found = run(
+        """
+        tasks = 1
+        [arrivals]
+        kind = "constant"
+        rate = 1
+        [[requesters]]
+        [[work]]
+        duration = { kind = "constant", value_s = 10 }
+        """,
+        f"requesters.0.{settings}",
+    )
+    assert found.tasks.polls_sent[0] == 500  # 50 a second, though no hint came
+
+
+@pytest.mark.parametrize(
+    ("own_s", "hint_s", "ceiling_s", "retry_after_s", "gap_s"),
+    [(0.5, 30, None, None, 30), (0.0, 5, 60, 120, 120), (40, 30, 20, None, 40)],
+)
+def test_case_6_the_largest_of_all_that_apply_wins(
+    own_s: float, hint_s: int, ceiling_s: int | None, retry_after_s: int | None, gap_s: float
+) -> None:
+    ceiling_ns = math.inf if ceiling_s is None else ceiling_s * S
+    rule = polling.hint(5 * S, ceiling_ns=ceiling_ns, own_ns=int(own_s * S))
+    retry_after_ns = -1 if retry_after_s is None else retry_after_s * S
+    gap_ns = rule.gap_ns(rule.params, (0.0, 0.0), 3, 0, hint_s * S, retry_after_ns, 0.0)
+    assert gap_ns == gap_s * S
+
+
+@pytest.mark.parametrize(("augmented", "outcome"), [("never", Reason.GAVE_UP),
+                                                    ("always", Reason.RETRIEVED)])  # fmt: skip
+def test_case_29_a_plain_call_dies_where_a_task_does_not(augmented: str, outcome: Reason) -> None:
+    found = run(one(90, 5, requesters=f"augmented = '{augmented}'"))
+    assert found.tasks.outcome[0] == outcome
+    if outcome is Reason.GAVE_UP:
+        assert found.tasks.closed_at[0] == pytest.approx(60 * S, abs=10)
+
+
+def test_case_53_an_end_that_was_told_too_early_is_found() -> None:
+    found = run(one(10, 4))
+    log = found.events
+    assert log is not None
+    status = log.status.copy()
+    first = np.flatnonzero((log.kind == Kind.RECEIVED) & (log.operation == Operation.GET))[0]
+    status[first] = Status.COMPLETED  # a status endpoint that fakes the end
+    faked = dataclasses.replace(log, status=status)
+    assert "no end is told before it has come" in {v.law for v in check_log(faked)}

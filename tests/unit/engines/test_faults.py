@@ -397,3 +397,20 @@ def test_intermediate_results_are_known_one_interval_late_or_at_once_when_pushed
     assert pushed.tasks.milestone_delay_ns[0] < 1000
     assert pushed.tasks.created_lost[0] == 0
     assert pushed.tasks.evicted_at[0] == NEVER
+
+
+def test_messages_of_a_kind_come_late_or_twice() -> None:
+    late = "request_delayed = { by = { kind = 'constant', value_s = 2 }, of = { get = 1.0 } }"
+    found = run(one(10, 4, faults=late))
+    assert instants(found, Kind.RECEIVED, Operation.GET) == [6.0, 12.0]
+    assert instants(found, Kind.RECEIVED, Operation.RESULT) == [12.0]
+    twice = run(one(10, 4, faults="request_duplicated = { get = 1.0 }"))
+    assert twice.tasks.polls_doubled[0] == 3
+    assert {row[1] for row in rows(twice, Kind.DUPLICATED, Operation.RESULT)} == set()
+
+
+def test_retention_without_end_forgets_nothing() -> None:
+    found = run(one(10, 4, receiver="keep_alive = { unlimited = true }"))
+    assert found.tasks.keep_alive_ns[0] == found.tasks.expired_at[0] == NEVER
+    cut = run(one(10, 4, receiver="keep_alive = { unlimited = true, max_s = 50 }"))
+    assert seconds(cut.tasks.expired_at[0]) == 60.0
