@@ -4,10 +4,11 @@ Rule: a rule is one function ``interval_ns(params, age_ns, open_tasks) -> int`` 
 the task's age since it was created, and the tasks that have not ended.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from tasksim.policies.polling import aged_place
 
 GOLDEN: Final = 0x9E3779B9  # 2**32 / golden ratio, odd
 MASK: Final = (1 << 32) - 1
@@ -33,7 +34,7 @@ def load_interval_ns(params: Params, age_ns: int, open_tasks: int) -> int:  # no
 def age_interval_ns(params: Params, age_ns: int, open_tasks: int) -> int:  # noqa: ARG001
     """An interval by the task's age: *params* = (n, n ages in ns, n + 1 intervals in ns)."""
     count = params[0]
-    return params[1 + count + bisect_right(params, age_ns, 1, 1 + count) - 1]
+    return params[1 + count + aged_place(params, count, age_ns)]
 
 
 def spread_ns(interval_ns: int, share: float, sequence: int) -> int:

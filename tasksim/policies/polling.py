@@ -12,7 +12,6 @@ their durations in ns, of the logarithms of those, of the squares of these).
 """
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -199,6 +198,18 @@ def quadratic_gap_ns(
     return max(int(unit_ns * (2.0 * attempt - 1.0 + 2.0 * phase) + 0.5), retry_after_ns, 1)
 
 
+def aged_place(params: Params, count: int, age_ns: int) -> int:
+    """How many of the *count* ages from ``params[1]`` on are not above *age_ns*."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if age_ns < params[1 + middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 def aged_gap_ns(
     params: Params,
     state: Params,  # noqa: ARG001
@@ -210,8 +221,7 @@ def aged_gap_ns(
 ) -> int:
     """Gap in ns by the task's age: *params* = (n, n ages in ns, n + 1 gaps in ns)."""
     count = int(params[0])
-    place = bisect_right(params, age_ns, 1, 1 + count) - 1
-    return max(int(params[1 + count + place]), retry_after_ns)
+    return max(int(params[1 + count + aged_place(params, count, age_ns)]), retry_after_ns)
 
 
 def tabled_gap_ns(
