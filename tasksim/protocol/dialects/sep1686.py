@@ -5,6 +5,8 @@ down, a requested retention rounds up.
 Rule 2: everything about one task carries related-task metadata (R26, R45); error answers carry it
 in ``error.data``. The SEP's own examples leave it out of creation and of errors: ``strict`` writes
 exactly those (C6).
+Rule 3: what the SEP leaves to the future is written as its examples have it (parents and children)
+or under keys of our own (milestones, how long a get may be held); a peer may ignore all of it.
 
 Source: SEP-1686 sections 3, 6 and 7; shapes in full, texts to the letter.
 """
@@ -14,10 +16,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tasksim.protocol.dialects.fields import (
+    ORDINAL_END,
     RELATED_KEY,
     Document,
     draw_of,
     drawn,
+    held,
+    hold_of,
     is_whole,
     meta_of,
     ns_of,
@@ -25,23 +30,47 @@ from tasksim.protocol.dialects.fields import (
     related,
     request_id_of,
     shown,
+    string_of,
     task_id_of,
-    without_meta,
+)
+from tasksim.protocol.dialects.parts import (
+    CALL,
+    GET,
+    LIST,
+    PUSH_ID,
+    RESULT,
+    STATUS,
+    Fault,
+    answer,
+    call_of,
+    call_params,
+    cursor_of,
+    failure_document,
+    failure_of,
+    fault_of,
+    input_answer,
+    input_answer_of,
+    input_request,
+    input_request_of,
+    limit_reason,
+    list_request,
+    notification,
+    page_of,
+    page_result,
+    request,
+    unknown_method,
 )
 from tasksim.protocol.errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
-    InvalidCursorError,
     InvalidMessageError,
-    UnknownMethodError,
 )
 from tasksim.protocol.messages import (
     OPERATION_OF,
-    Acknowledged,
     Call,
     Cancel,
-    CancelTask,
+    Child,
     Create,
     Created,
     Delete,
@@ -60,25 +89,20 @@ from tasksim.protocol.messages import (
     Result,
     TaskPage,
     TaskView,
-    Update,
 )
 from tasksim.protocol.occurrences import Operation, Reason
 from tasksim.protocol.states import Status
 from tasksim.units import whole_ms_down, whole_ms_up
 
-CALL: Final = "tools/call"
-GET: Final = "tasks/get"
-RESULT: Final = "tasks/result"
-LIST: Final = "tasks/list"
 DELETE: Final = "tasks/delete"
 CREATED: Final = "notifications/tasks/created"
 CANCELLED: Final = "notifications/cancelled"
 TASK_KEY: Final = "modelcontextprotocol.io/task"
+MILESTONE_KEY: Final = "tasksim/milestone"
 
 # C1: capabilities by request category, boolean leaves.
 CAPABILITIES: Final[Document] = {"tasks": {"requests": {"tools": {"call": True}}}}
 
-CURSOR_LENGTH_MAX: Final = 1024  # characters
 METHOD_OF: Final[dict[type[Get | GetResult | Delete], str]] = {
     Get: GET,
     GetResult: RESULT,
@@ -111,27 +135,29 @@ class Codec:
         match message:
             case Created():
                 params: Document = {"_meta": related(message.task_id)}
-                return {"jsonrpc": "2.0", "method": CREATED, "params": params}
+                return notification(CREATED, params)
             case Cancel():
                 meta = {**related(message.task_id), **drawn(message.draw, message.attempt)}
-                params = {"requestId": message.request_id, "_meta": meta}
-                return {"jsonrpc": "2.0", "method": CANCELLED, "params": params}
+                return notification(CANCELLED, {"requestId": message.request_id, "_meta": meta})
             case InputRequest():
-                params = {**message.params, "_meta": related(message.task_id)}
-                return _request(message.request_id, message.method, params)
+                return input_request(message)
             case InputAnswer():
-                meta = {**related(message.task_id), **drawn(message.draw, message.attempt)}
-                return _answer(message.request_id, {**message.payload, "_meta": meta})
+                return input_answer(message)
             case Create():
                 return self._encode_create(message)
             case Get() | GetResult() | Delete() | List():
                 return _encode_question(message)
             case Failure():
-                return self._encode_failure(message)
-            case CancelTask() | Update() | Acknowledged() | Pushed():
-                raise TypeError(f"SEP-1686 has no message {type(message).__name__}")
+                is_related = message.task_id is not None and not self.strict
+                return failure_document(
+                    message, related(message.task_id or "") if is_related else {}
+                )
+            case Pushed():
+                return notification(STATUS, _told(message.view))
+            case TaskView(operation=Operation.GET) | TaskPage() | Deleted() | Result():
+                return answer(message.request_id, _result_of(message))
             case _:
-                return _answer(message.request_id, _result_of(message))
+                raise TypeError(f"SEP-1686 has no message {message}")
 
     def _encode_create(self, message: Create) -> Document:
         meta: Document = {}
@@ -139,29 +165,16 @@ class Codec:
             task: Document = {"taskId": message.task_id}
             if message.keep_alive_ns is not None:
                 task["keepAlive"] = whole_ms_up(message.keep_alive_ns)
+            if message.parent_id is not None:
+                task["parentTaskId"] = message.parent_id
             meta[TASK_KEY] = task
             if not self.strict:
                 meta |= related(message.task_id)
         meta |= drawn(message.draw, message.attempt)
-        call = message.call
-        if call.method == CALL:
-            params: Document = {"name": call.tool, "arguments": dict(call.arguments)}
-        else:
-            params = dict(call.arguments)
+        params = call_params(message.call)
         if meta:
             params["_meta"] = meta
-        return _request(message.request_id, call.method, params)
-
-    def _encode_failure(self, message: Failure) -> Document:
-        data: Document = {}
-        if message.retry_after_ns is not None:
-            data["retryAfter"] = whole_ms_up(message.retry_after_ns)
-        if message.task_id is not None and not self.strict:
-            data["_meta"] = related(message.task_id)
-        error: Document = {"code": message.code, "message": message.message}
-        if data:
-            error["data"] = data
-        return {"jsonrpc": "2.0", "id": message.request_id, "error": error}
+        return request(message.request_id, message.call.method, params)
 
     # Inwards.
 
@@ -175,16 +188,20 @@ class Codec:
         method = document.get("method")
         params = object_of(document.get("params", {}), "params")
         if method == CALL or TASK_KEY in meta_of(params):
-            return _decode_create(request_id, str(method), params)
+            return _decode_create(request_id, method, params)
         if method == LIST:
-            return List(request_id=request_id, cursor=_cursor(params))
+            return List(request_id=request_id, cursor=cursor_of(params))
         if method not in (GET, RESULT, DELETE):
-            raise UnknownMethodError(f"Method not found: {method}")
-        draw, attempt = draw_of(meta_of(params))
-        kind: type[Get | GetResult | Delete] = Get
-        if method != GET:
-            kind = GetResult if method == RESULT else Delete
-        return kind(request_id=request_id, task_id=task_id_of(params), draw=draw, attempt=attempt)
+            raise unknown_method(method)
+        task_id, meta = task_id_of(params), meta_of(params)
+        draw, attempt = draw_of(meta)
+        if method == GET:
+            return Get(
+                request_id=request_id, task_id=task_id, draw=draw, attempt=attempt,
+                hold_ns=hold_of(meta),
+            )  # fmt: skip
+        kind: type[GetResult | Delete] = GetResult if method == RESULT else Delete
+        return kind(request_id=request_id, task_id=task_id, draw=draw, attempt=attempt)
 
     def decode_cancel(self, document: Mapping[str, Any]) -> Cancel | None:
         """The cancellation of a request, or None when the document is something else.
@@ -206,31 +223,11 @@ class Codec:
 
     def decode_input_request(self, document: Mapping[str, Any]) -> InputRequest | None:
         """The receiver's request for input, or None when the document is something else (R15)."""
-        params = document.get("params")
-        about = meta_of(params).get(RELATED_KEY)
-        if document.get("method") is None or "id" not in document or about is None:
-            return None
-        return InputRequest(
-            request_id=request_id_of(document),
-            task_id=task_id_of(object_of(about, RELATED_KEY)),
-            method=str(document["method"]),
-            params=without_meta(params, "params"),
-        )
+        return input_request_of(document)
 
     def decode_input_answer(self, document: Mapping[str, Any]) -> InputAnswer | None:
         """The answer to a request for input, or None when the document is something else."""
-        result = document.get("result")
-        about = meta_of(result).get(RELATED_KEY)
-        if "method" in document or about is None:
-            return None
-        draw, attempt = draw_of(meta_of(result))
-        return InputAnswer(
-            request_id=request_id_of(document),
-            task_id=task_id_of(object_of(about, RELATED_KEY)),
-            payload=without_meta(result, "result"),
-            draw=draw,
-            attempt=attempt,
-        )
+        return input_answer_of(document)
 
     def decode_created(self, document: Mapping[str, Any]) -> Created | None:
         """The created notification, or None when the document is something else."""
@@ -239,18 +236,29 @@ class Codec:
         about = meta_of(document.get("params")).get(RELATED_KEY)
         return Created(task_id=task_id_of(object_of(about, RELATED_KEY)))
 
+    def decode_pushed(self, document: Mapping[str, Any]) -> Pushed | None:
+        """What the receiver says of a task unasked, or None when the document is something else."""
+        if document.get("method") != STATUS:
+            return None
+        params = object_of(document.get("params"), "params")
+        asked = Get(request_id=PUSH_ID, task_id=task_id_of(params))
+        view = _decode_view(params, asked, Operation.PUSH)
+        return Pushed(task_id=view.task_id, view=view)
+
     def decode_reply(self, document: Mapping[str, Any], request: Question) -> Reply:
         """Answer to *request*; InvalidMessageError when it has not the form of one.
 
         A successful answer to a creation is the original request's own result (N09).
         """
         if "error" in document:
-            return _decode_failure(object_of(document["error"], "error"), request)
+            return _decode_failure(fault_of(document["error"]), request)
         result = object_of(document.get("result"), "result")
         if isinstance(request, Get):
             return _decode_view(result, request)
         if isinstance(request, List):
-            return _decode_page(result, request)
+            return page_of(result, request, lambda task, task_id: _decode_view(
+                task, Get(request_id=request.request_id, task_id=task_id)
+            ))  # fmt: skip
         if isinstance(request, Delete):
             return Deleted(
                 request_id=request.request_id, task_id=request.task_id, attempt=request.attempt
@@ -267,23 +275,21 @@ class Codec:
 
 def _encode_question(message: Get | GetResult | Delete | List) -> Document:
     if isinstance(message, List):
-        page: Document = {} if message.cursor is None else {"cursor": message.cursor}
-        return _request(message.request_id, LIST, page)
+        return list_request(message)
     meta = {**related(message.task_id), **drawn(message.draw, message.attempt)}
+    if isinstance(message, Get):
+        meta |= held(message.hold_ns)
     params: Document = {"taskId": message.task_id, "_meta": meta}
-    return _request(message.request_id, METHOD_OF[type(message)], params)
+    return request(message.request_id, METHOD_OF[type(message)], params)
 
 
 def _result_of(message: TaskView | TaskPage | Deleted | Result) -> Document:
     """What stands under ``result``; a page is about many tasks and so related to none (C6)."""
     match message:
         case TaskView():
-            return {**_view(message), "_meta": related(message.task_id)}
+            return _told(message)
         case TaskPage():
-            page: Document = {"tasks": [_view(view) for view in message.tasks]}
-            if message.next_cursor is not None:
-                page["nextCursor"] = message.next_cursor
-            return page
+            return page_result(message, _view)
         case Deleted():
             return {"_meta": related(message.task_id)}
         case Result():
@@ -291,12 +297,12 @@ def _result_of(message: TaskView | TaskPage | Deleted | Result) -> Document:
             return {**message.payload, "_meta": meta}
 
 
-def _request(request_id: RequestId, method: str, params: Document) -> Document:
-    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
-
-
-def _answer(request_id: RequestId, result: Document) -> Document:
-    return {"jsonrpc": "2.0", "id": request_id, "result": result}
+def _told(message: TaskView) -> Document:
+    """What a get is answered with, and what is told unasked."""
+    meta = related(message.task_id)
+    if message.milestone:
+        meta[MILESTONE_KEY] = message.milestone
+    return {**_view(message), "_meta": meta}
 
 
 def _view(message: TaskView) -> Document:
@@ -310,10 +316,36 @@ def _view(message: TaskView) -> Document:
         view["pollFrequency"] = whole_ms_up(message.poll_interval_ns)
     if message.error is not None:
         view["error"] = message.error
+    if message.parent_id is not None:
+        view["parentTaskId"] = message.parent_id
+    if message.children:
+        view["childTasks"] = [_child(child) for child in message.children]
     return view
 
 
-def _decode_create(request_id: RequestId, method: str, params: Mapping[str, Any]) -> Create:
+def _child(child: Child) -> Document:
+    if child.call.method != CALL:
+        raise TypeError(f"SEP-1686 knows children that are tool calls only, not {child.call}")
+    arguments = dict(child.call.arguments)
+    return {"taskId": child.task_id, "toolName": child.call.tool, "arguments": arguments}
+
+
+def _decode_child(value: Any) -> Child:
+    child = object_of(value, "a child task")
+    return Child(
+        task_id=task_id_of(child),
+        call=Call(
+            tool=string_of(child.get("toolName"), "toolName"),
+            arguments=object_of(child.get("arguments", {}), "arguments"),
+        ),
+    )
+
+
+def _parent_of(holder: Mapping[str, Any]) -> str | None:
+    return task_id_of(holder, "parentTaskId") if "parentTaskId" in holder else None
+
+
+def _decode_create(request_id: RequestId, method: Any, params: Mapping[str, Any]) -> Create:
     meta = meta_of(params)
     task = object_of(meta.get(TASK_KEY), TASK_KEY)
     keep_alive_ns = None
@@ -324,54 +356,24 @@ def _decode_create(request_id: RequestId, method: str, params: Mapping[str, Any]
         request_id=request_id,
         task_id=task_id_of(task),
         keep_alive_ns=keep_alive_ns,
-        call=_call(method, params),
+        call=call_of(method, params),
         draw=draw,
         attempt=attempt,
+        parent_id=_parent_of(task),
     )
 
 
-def _call(method: str, params: Mapping[str, Any]) -> Call:
-    """What a task wraps: a tool call, or any other request with its parameters."""
-    if method != CALL:
-        return Call(method=method, tool="", arguments=without_meta(params, "params"))
-    tool = params.get("name")
-    if not isinstance(tool, str):
-        raise InvalidMessageError(f"params.name must be a string, not {shown(tool)}")
-    return Call(tool=tool, arguments=object_of(params.get("arguments", {}), "arguments"))
-
-
-def _cursor(params: Mapping[str, Any]) -> str | None:
-    """A cursor as it came; whether it was issued is the receiver's question (R39)."""
-    cursor = params.get("cursor")
-    if cursor is None or (isinstance(cursor, str) and len(cursor) <= CURSOR_LENGTH_MAX):
-        return cursor
-    raise InvalidCursorError
-
-
-def _decode_page(result: Mapping[str, Any], request: List) -> TaskPage:
-    tasks, cursor = result.get("tasks"), result.get("nextCursor")
-    if not isinstance(tasks, list) or not (cursor is None or isinstance(cursor, str)):
-        raise InvalidMessageError(f"tasks is {shown(tasks)}, nextCursor is {shown(cursor)}")
-    views = []
-    for item in tasks:
-        view = object_of(item, "a task of the list")
-        get = Get(request_id=request.request_id, task_id=task_id_of(view))
-        views.append(_decode_view(view, get))
-    return TaskPage(
-        request_id=request.request_id,
-        tasks=tuple(views),
-        next_cursor=cursor,
-        attempt=request.attempt,
-    )
-
-
-def _decode_view(result: Mapping[str, Any], request: Get) -> TaskView:
-    status = _STATUS_OF.get(str(result.get("status")))
+def _decode_view(
+    result: Mapping[str, Any], request: Get, operation: Operation = Operation.GET
+) -> TaskView:
+    name = result.get("status")
+    status = _STATUS_OF.get(name) if isinstance(name, str) else None
     if status is None:
-        raise InvalidMessageError(f"status is {shown(result.get('status'))}")
-    keep_alive = result.get("keepAlive")
-    interval = result.get("pollFrequency")
-    error = result.get("error")
+        raise InvalidMessageError(f"status is {shown(name)}")
+    keep_alive, interval = result.get("keepAlive"), result.get("pollFrequency")
+    error, children = result.get("error"), result.get("childTasks", [])
+    if not isinstance(children, list):
+        raise InvalidMessageError(f"childTasks is {shown(children)}")
     return TaskView(
         request_id=request.request_id,
         task_id=request.task_id,
@@ -380,26 +382,24 @@ def _decode_view(result: Mapping[str, Any], request: Get) -> TaskView:
         poll_interval_ns=None if interval is None else ns_of(interval, "pollFrequency"),
         error=error if isinstance(error, str) else None,
         attempt=request.attempt,
-    )
-
-
-def _decode_failure(error: Mapping[str, Any], request: Question) -> Failure:
-    code, message = error.get("code"), str(error.get("message", ""))
-    if not is_whole(code):
-        raise InvalidMessageError(f"error.code is {shown(code)}")
-    data = error.get("data")
-    retry_after = data.get("retryAfter") if isinstance(data, dict) else None
-    operation = _operation_failed(request, code, refused=retry_after is not None)
-    return Failure(
-        request_id=request.request_id,
-        code=code,
-        message=message,
         operation=operation,
-        reason=_reason(operation, code, message),
-        task_id=None if isinstance(request, List) else request.task_id,
-        retry_after_ns=None if retry_after is None else ns_of(retry_after, "retryAfter"),
-        attempt=request.attempt,
+        milestone=_milestone_of(meta_of(result)),
+        parent_id=_parent_of(result),
+        children=tuple(_decode_child(child) for child in children),
     )
+
+
+def _milestone_of(meta: Mapping[str, Any]) -> int:
+    milestone = meta.get(MILESTONE_KEY, 0)
+    if is_whole(milestone) and 0 <= milestone < ORDINAL_END:
+        return milestone
+    raise InvalidMessageError(f"{MILESTONE_KEY} must be a whole number, not {shown(milestone)}")
+
+
+def _decode_failure(fault: Fault, request: Question) -> Failure:
+    is_refused = fault.retry_after_ns is not None
+    operation = _operation_failed(request, fault.code, refused=is_refused)
+    return failure_of(request, fault, operation, _reason(operation, fault.code, fault.message))
 
 
 def _operation_failed(request: Question, code: int, *, refused: bool) -> Operation:
@@ -417,7 +417,7 @@ def _reason(operation: Operation, code: int, message: str) -> Reason:
     if code == METHOD_NOT_FOUND:
         return Reason.UNSUPPORTED
     if code != INVALID_PARAMS:
-        return _limit_reason(message)
+        return limit_reason(message)
     if operation is Operation.CREATE:
         return Reason.DUPLICATE if "already exists" in message else Reason.INVALID
     if operation is Operation.LIST or "Cannot delete" in message:
@@ -427,12 +427,3 @@ def _reason(operation: Operation, code: int, message: str) -> Reason:
     if "not 'completed'" in message:
         return Reason.NOT_COMPLETED
     return Reason.NOT_FOUND
-
-
-def _limit_reason(message: str) -> Reason:
-    """Which limit an error with an internal code speaks of, if it does."""
-    if "concurrent" in message:
-        return Reason.CONCURRENCY
-    if "tasks are kept" in message:
-        return Reason.STORE_FULL
-    return Reason.RATE_LIMITED if "Rate limit" in message else Reason.INTERNAL

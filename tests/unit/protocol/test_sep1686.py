@@ -9,6 +9,7 @@ from tasksim.protocol.errors import InvalidCursorError, InvalidMessageError, Unk
 from tasksim.protocol.messages import (
     Call,
     Cancel,
+    Child,
     Create,
     Created,
     Delete,
@@ -17,7 +18,9 @@ from tasksim.protocol.messages import (
     Failure,
     Get,
     GetResult,
+    InputRequest,
     List,
+    Pushed,
     Result,
     TaskPage,
     TaskView,
@@ -446,3 +449,112 @@ def test_a_keep_alive_of_any_size_is_capped() -> None:
     request = Codec().decode_request(creation(taskId="x", keepAlive=10**400))
     assert isinstance(request, Create)
     assert request == Codec().decode_request(creation(taskId="x", keepAlive=1e300))
+
+
+# What the SEP leaves to the future, and what only we tell.
+
+
+def test_a_child_names_its_parent_beside_its_own_id() -> None:
+    create = Create(request_id=1, task_id="build-456", parent_id="deploy-123")
+    document = STRICT.encode(create)
+    assert document["params"]["_meta"] == {
+        "modelcontextprotocol.io/task": {"taskId": "build-456", "parentTaskId": "deploy-123"}
+    }
+    assert CODEC.decode_request(document) == create
+
+
+def test_a_get_tells_of_parent_and_children_as_the_sep_sketches_them() -> None:
+    view = TaskView(
+        request_id=1,
+        task_id=ID,
+        status=Status.WORKING,
+        keep_alive_ns=None,
+        parent_id="release-1",
+        children=(Child(task_id="build-456", call=Call(tool="run_build", arguments={"x": 1})),),
+    )
+    document = CODEC.encode(view)
+    assert document["result"] == {
+        "taskId": ID,
+        "status": "working",
+        "keepAlive": None,
+        "parentTaskId": "release-1",
+        "childTasks": [{"taskId": "build-456", "toolName": "run_build", "arguments": {"x": 1}}],
+        "_meta": RELATED,
+    }
+    assert CODEC.decode_reply(document, Get(request_id=1, task_id=ID)) == view
+    del document["result"]["childTasks"][0]["arguments"]  # they are optional
+    reply = CODEC.decode_reply(document, Get(request_id=1, task_id=ID))
+    assert isinstance(reply, TaskView)
+    assert reply.children == (Child(task_id="build-456", call=Call(tool="run_build")),)
+
+
+def test_intermediate_results_are_counted_in_metadata_of_our_own() -> None:
+    view = TaskView(
+        request_id=1, task_id=ID, status=Status.WORKING, keep_alive_ns=None, milestone=2
+    )
+    document = CODEC.encode(view)
+    assert document["result"]["_meta"] == {**RELATED, "tasksim/milestone": 2}
+    assert CODEC.decode_reply(document, Get(request_id=1, task_id=ID)) == view
+
+
+def test_a_get_says_how_long_it_may_be_held_unless_it_may_not() -> None:
+    get = Get(request_id=1, task_id=ID, hold_ns=1500 * MS)
+    document = CODEC.encode(get)
+    assert document["params"]["_meta"] == {**RELATED, "tasksim/hold": {"ms": 1500}}
+    assert CODEC.decode_request(document) == get
+    assert CODEC.encode(Get(request_id=1, task_id=ID))["params"]["_meta"] == RELATED
+
+
+def test_a_status_notification_is_the_view_of_a_task_and_related_to_it() -> None:
+    view = TaskView(
+        request_id=0,
+        task_id=ID,
+        status=Status.COMPLETED,
+        keep_alive_ns=30_000 * MS,
+        operation=Operation.PUSH,
+    )
+    pushed = Pushed(task_id=ID, view=view)
+    document = {
+        "jsonrpc": "2.0",
+        "method": "notifications/tasks/status",
+        "params": {"taskId": ID, "status": "completed", "keepAlive": 30000, "_meta": RELATED},
+    }
+    assert CODEC.encode(pushed) == document
+    assert CODEC.decode_pushed(document) == pushed
+    assert CODEC.decode_pushed({"jsonrpc": "2.0", "method": "notifications/message"}) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "complaint"),
+    [
+        ({"childTasks": {}}, "childTasks is {}"),
+        ({"childTasks": [5]}, "a child task must be an object, not 5"),
+        ({"childTasks": [{"taskId": 5}]}, "taskId must be a string, not 5"),
+        ({"childTasks": [{"taskId": "x"}]}, "toolName must be a string, not None"),
+        ({"childTasks": [{"taskId": "x", "toolName": "y", "arguments": 5}]}, "arguments must be"),
+        ({"parentTaskId": None}, "parentTaskId must be a string, not None"),
+        ({"_meta": {"tasksim/milestone": -1}}, "tasksim/milestone must be a whole number"),
+        ({"_meta": {"tasksim/milestone": 1.5}}, "tasksim/milestone must be a whole number"),
+    ],
+)
+def test_malformed_additions_to_a_view_are_refused(part: dict[str, Any], complaint: str) -> None:
+    document = {"id": 1, "result": {"status": "working", "keepAlive": None, **part}}
+    with pytest.raises(InvalidMessageError, match=complaint):
+        CODEC.decode_reply(document, Get(request_id=1, task_id=ID))
+
+
+def test_the_prompts_of_our_receivers_tell_their_ordinal() -> None:
+    ask = InputRequest(request_id=f"{ID}#3", task_id=ID, ordinal=3)
+    assert CODEC.decode_input_request(CODEC.encode(ask)) == ask
+    other = InputRequest(request_id="elsewhere#3", task_id=ID)
+    assert CODEC.decode_input_request(CODEC.encode(other)) == other
+
+
+def test_what_cannot_be_written_out_is_quoted_by_its_type() -> None:
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(InvalidMessageError, match="taskId must be a string, not list"):
+        CODEC.decode_request(envelope({"taskId": deep}, "tasks/get"))
+    with pytest.raises(UnknownMethodError, match="Method not found: list"):
+        CODEC.decode_request({"id": 1, "method": deep})
