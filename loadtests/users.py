@@ -28,9 +28,10 @@ from tasksim.live.client import Client, Target, TransportError
 from tasksim.live.driver import Surroundings, TaskDriver
 from tasksim.live.reach import require_live
 from tasksim.scenario.loading import load, scenario_digest
+from tasksim.scenario.plans import TaskPlan
 from tasksim.scenario.problems import InputError
 from tasksim.scenario.rules import requester_rules
-from tasksim.scenario.workload import TaskPlan, Workload
+from tasksim.scenario.workload import Workload
 from tasksim.units import NS_PER_S, ms_from_ns
 
 LEAD_NS: Final = 500_000_000  # between set-up and the first arrival

@@ -24,7 +24,7 @@ _COUNTS: Final = {
     "created_lost", "creations", "dictated_ns", "held_ns", "limited", "milestone_delay_ns",
     "milestones", "milestones_seen", "worked_ns",
 }  # fmt: skip
-_BLANK: Final = [
+BLANK: Final = [
     *(0 if name.startswith("polls_") or name in _COUNTS else NEVER for name in TASK_TYPES),
     NEVER,  # since when a worker is at it; no column
 ]
@@ -137,14 +137,14 @@ class TaskRecorder:
 
     def finish(self) -> tuple[TaskTable, RequestCounts]:
         """The table and the counts so far."""
-        rows = np.array(list(self._tasks.values()), dtype=np.int64).reshape(-1, len(_BLANK))
+        rows = np.array(list(self._tasks.values()), dtype=np.int64).reshape(-1, len(BLANK))
         table = table_of({name: rows[:, index] for name, index in _COLUMN.items()})
         return table, self._requests.finish()
 
     def _row(self, task: int) -> Row:
         row = self._tasks.get(task)
         if row is None:
-            row = _BLANK.copy()
+            row = BLANK.copy()
             row[_TASK] = task
             self._tasks[task] = row
         return row

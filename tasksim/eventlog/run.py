@@ -25,10 +25,17 @@ class Run:
     events: EventLog | None
     end_at: int  # the last occurrence
     digest: Digest | None = None
+    engine: str = "reference"
     notes: tuple[str, ...] = ()
 
 
-def run_of_log(log: EventLog, *, replication: int = 0, notes: tuple[str, ...] = ()) -> Run:
+def run_of_log(
+    log: EventLog,
+    *,
+    replication: int = 0,
+    notes: tuple[str, ...] = (),
+    engine: str = "reference",
+) -> Run:
     """Run of a complete event log."""
     tasks, counts = fold(log)
     return Run(
@@ -38,6 +45,7 @@ def run_of_log(log: EventLog, *, replication: int = 0, notes: tuple[str, ...] = 
         counts=counts,
         events=log,
         end_at=int(log.at[-1]) if len(log) else 0,
+        engine=engine,
         notes=notes,
     )
 

@@ -33,7 +33,8 @@ from tasksim.protocol.messages import (
 from tasksim.protocol.occurrences import Kind, Operation
 from tasksim.protocol.requester import Requester
 from tasksim.protocol.rules import RequesterRules
-from tasksim.scenario.workload import TaskPlan, Workload
+from tasksim.scenario.plans import TaskPlan
+from tasksim.scenario.workload import Workload
 from tasksim.units import NS_PER_S, ms_from_ns
 
 LATENESS_MAX_NS: Final = 5_000_000  # lateness that is made up for, per wake-up

@@ -27,7 +27,7 @@ def provenance(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
         "level": runs[0].level if runs else None,
         "seed": scenario.seed,
         "replications": len(runs),
-        "engine": "reference",
+        "engine": "/".join(dict.fromkeys(run.engine for run in runs)),
         "versions": versions(),
         "platform": f"{platform.system()} {platform.machine()}",
     }

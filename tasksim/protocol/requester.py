@@ -295,6 +295,8 @@ class Requester(Pursuit):
         if self._phase not in NOT_STARTED:
             return self._confirm(now)
         requests = self._confirm(now)
+        if view.status is Status.COMPLETED and self._rules.manners.early is Early.INLINED:
+            return requests + self._poll(now)  # the result comes with a get (D3)
         if view.status in TERMINAL:
             return requests + self._detect(view, now)
         if self._rules.blocks:

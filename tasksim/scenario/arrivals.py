@@ -65,6 +65,11 @@ class Arrivals:
         return self._of_trace(self._trace)
 
     @property
+    def gap_law(self) -> int:
+        """Law of the gaps of a Poisson process; ABSENT where there is none."""
+        return self._gap_law
+
+    @property
     def days(self) -> int:
         """Days that the trace spans, the last one whole or not; 1 where it has no times."""
         assert self._trace is not None, "asked of traces only"

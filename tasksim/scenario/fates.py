@@ -92,6 +92,16 @@ class MessageFates:
         resumes_s = None if cuts is None else cuts.resumes_s
         self._resumes_ns = None if resumes_s is None else ns_from_s(resumes_s)
 
+    @property
+    def laws(self) -> list[tuple[int, int]]:
+        """By population: (law of its requests, law of what it is sent)."""
+        return self._laws
+
+    @property
+    def thresholds(self) -> tuple[dict[Operation, int], dict[Operation, int]]:
+        """Of losing requests and what the receiver sends, by operation."""
+        return self._request_lost, {op: lost for op, (lost, _) in self._reply_lost.items()}
+
     def is_out(self, at: int) -> bool:
         """Whether the network loses what is sent at that instant."""
         place = bisect_right(self._outages, (at, LONGEST_NS)) - 1

@@ -264,7 +264,7 @@ class Scenario:
     __pydantic_config__: ClassVar[Any] = FORBID
     title: str = ""
     seed: Annotated[int, Ge(0), Lt(SEED_END)] = 1
-    engine: Literal["auto", "reference"] = "auto"
+    engine: Literal["auto", "reference", "fast"] = "auto"
     horizon_s: Positive | None = None
     tasks: Count | None = None
     batch: Annotated[int, Ge(1), Le(1000)] = 1  # tasks that come with each arrival

@@ -370,7 +370,8 @@ class LawTables:
     def _add_sample(self, law: Empirical | Own, bounds: Bounds) -> int:
         kept = sorted(value for value in sample_ns(law) if bounds.hold(value))
         if not kept:
-            raise LawError(f"{law.file} has no value {bounds}")
+            of = "" if isinstance(law, Own) else f" of {law.column}"
+            raise LawError(f"{law.file} has no value{of} {bounds}")
         if len(kept) > SAMPLE_MAX:
             raise LawError(f"{law.file} has more than {SAMPLE_MAX} values")
         return self._put([SAMPLE, len(kept)], kept)

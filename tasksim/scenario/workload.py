@@ -9,8 +9,7 @@ closed model the user's number and the place among the user's own, packed.
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from enum import IntEnum
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Final
 
@@ -23,37 +22,11 @@ from tasksim.scenario.distributions import Law
 from tasksim.scenario.draws import Stream
 from tasksim.scenario.fates import MessageFates
 from tasksim.scenario.model import Bursty, Closed, Scenario, Trace, WorkClass
+from tasksim.scenario.plans import FlatParts, Stop, TaskPlan
 from tasksim.scenario.quantiles import LawTables
 from tasksim.scenario.traces import TraceRows, read_trace
 from tasksim.scenario.variates import LONGEST_NS, variate_ns
 from tasksim.units import NS_PER_S, ns_from_s
-
-
-class Stop(IntEnum):
-    """Why work stops on its way, in the order in which stops of one instant come."""
-
-    MILESTONE = 0  # it has an intermediate result, and goes on
-    CHILDREN = 1
-    INPUT = 2
-    DEATH = 3  # of its worker
-
-
-@dataclass(frozen=True, slots=True)
-class TaskPlan:
-    """A task as it was drawn."""
-
-    index: int  # its number
-    key: int  # of its draws
-    arrival_at: int
-    population: int
-    requester: int  # global number
-    work_class: int
-    duration_ns: int
-    fails: bool
-    cancel_after_ns: int | None = None  # from asking for the task; None: it is not cancelled
-    vanishes: bool = False  # its work is lost without a known cause
-    asks: int = 0  # requests for input, all at once
-    stops: tuple[tuple[int, Stop], ...] = ()  # (ns of work before it, why), in order
 
 
 class Workload:
@@ -108,19 +81,43 @@ class Workload:
 
     def tasks(self) -> Iterator[TaskPlan]:
         """Tasks in order of arrival: until the horizon, their number, or the trace's end."""
+        batch = self.scenario.batch
+        for index, (at, row) in enumerate(self.arrivals()):
+            yield self._plan(index, at, row, leader=index - index % batch)
+
+    def arrivals(self) -> Iterator[tuple[int, int]]:
+        """When tasks arrive, and the trace's row of each, -1 without one."""
         limit, end_at = self.scenario.tasks, self.end_at
         keep_share = self._keep_share()
-        index, batch = 0, self.scenario.batch
+        count = 0
         for at, row in self._arrivals:
-            if end_at is not None and at >= end_at:
+            if (limit is not None and count >= limit) or (end_at is not None and at >= end_at):
                 return
             if keep_share is not None and not self._is_kept(row, keep_share):
                 continue
-            for leader in [index] * batch:
-                if limit is not None and index >= limit:
+            for _ in range(self.scenario.batch):
+                if limit is not None and count >= limit:
                     return
-                yield self._plan(index, at, row, leader=leader)
-                index += 1
+                yield at, row
+                count += 1
+
+    @property
+    def flat(self) -> FlatParts:
+        """What a compiled engine draws from."""
+        return FlatParts(
+            values=self._values,
+            durations=self._durations,
+            failed=self._failed,
+            ended_badly=self._ended_badly,
+            cancels=self._cancels,
+            network_laws=self.messages.laws,
+            counts=self._counts,
+            offsets=self._offsets,
+            populations=self._populations,
+            classes=self._classes,
+            gap_law=self._arrivals.gap_law,
+            trace=self._trace,
+        )
 
     @property
     def end_at(self) -> int | None:

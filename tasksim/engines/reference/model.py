@@ -25,8 +25,9 @@ from tasksim.protocol.occurrences import Kind, Observer
 from tasksim.protocol.rules import RENEWALS_FROM
 from tasksim.protocol.ties import Tie, rank
 from tasksim.scenario.model import Scenario
+from tasksim.scenario.plans import TaskPlan
 from tasksim.scenario.rules import guard_rules, requester_rules
-from tasksim.scenario.workload import TaskPlan, Workload
+from tasksim.scenario.workload import Workload
 from tasksim.units import ns_from_s
 
 PROGRESS_EVERY: Final = 500  # arrivals

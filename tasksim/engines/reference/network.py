@@ -11,7 +11,7 @@ from tasksim.engines.reference.ranked import At, RankedEnvironment
 from tasksim.protocol.occurrences import NONE, Kind, Observer, Operation, Reason
 from tasksim.protocol.ties import Tie, rank
 from tasksim.scenario.fates import MessageFates
-from tasksim.scenario.workload import TaskPlan
+from tasksim.scenario.plans import TaskPlan
 
 REPLY_TIE_OF: Final = {
     Operation.CREATE: Tie.REFUSAL_TO_REQUESTER,

@@ -9,7 +9,7 @@ from tasksim.protocol.errors import INTERNAL_ERROR
 from tasksim.protocol.messages import Acknowledged, Deleted, Failure, Reply, Result, TaskView
 from tasksim.protocol.occurrences import Operation, Reason
 from tasksim.scenario.model import WorkClass
-from tasksim.scenario.workload import Stop, TaskPlan
+from tasksim.scenario.plans import Stop, TaskPlan
 
 PAYLOAD: Final[Mapping[str, Any]] = {"content": [], "isError": False}
 FAILURE_TEXT: Final = "Tool execution failed"

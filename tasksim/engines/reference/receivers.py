@@ -53,8 +53,8 @@ from tasksim.protocol.states import TERMINAL, Status
 from tasksim.protocol.ties import Tie, rank
 from tasksim.scenario.faults import Restart
 from tasksim.scenario.model import Scenario
+from tasksim.scenario.plans import Stop, TaskPlan
 from tasksim.scenario.rules import receiver_rules
-from tasksim.scenario.workload import Stop, TaskPlan
 from tasksim.units import ns_from_s
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from tasksim.protocol.occurrences import NONE, Kind, Reason
 from tasksim.protocol.requester import Requester
 from tasksim.protocol.rules import RequesterRules
 from tasksim.protocol.ties import Tie, rank
-from tasksim.scenario.workload import TaskPlan
+from tasksim.scenario.plans import TaskPlan
 
 if TYPE_CHECKING:
     from tasksim.engines.reference.model import Model

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from tasksim.engines.reference.ranked import At, RankedEnvironment
 from tasksim.protocol.records import Key
 from tasksim.protocol.ties import Tie, rank
-from tasksim.scenario.workload import Stop, TaskPlan
+from tasksim.scenario.plans import Stop, TaskPlan
 
 Begin = Callable[[], None]
 
