@@ -7,6 +7,7 @@ import numpy as np
 
 from tasksim.engines.fast import layout as c
 from tasksim.engines.fast.flat import Flat
+from tasksim.engines.fast.heap import FAR
 from tasksim.engines.fast.kernel import MARGIN, run_some
 from tasksim.engines.fast.layout import World
 from tasksim.engines.fast.recording import COLUMN, TABLE_COLUMNS, settle_second
@@ -74,6 +75,8 @@ def world(flat: Flat, *, keeps_rows: bool) -> World:
         laws=flat.laws,
         counters=counters,
         heap=np.zeros((4 * MARGIN, 3), dtype=np.int64),
+        lanes=np.zeros((c.LANES, 4 * MARGIN, 3), dtype=np.int64),
+        ends=np.tile(np.array([0, 0, FAR, FAR], dtype=np.int64), (c.LANES, 1)),
         slots=np.zeros((4 * MARGIN, 4), dtype=np.int64),
         queue=np.zeros(tasks + 1, dtype=np.int64),
         limits=np.zeros(requesters, dtype=np.int64),
@@ -92,7 +95,19 @@ def grown(w: World) -> World:
         array = getattr(w, name)
         if count + 2 * MARGIN > len(array):
             larger[name] = np.concatenate([array, np.zeros_like(array)])
+    if int((w.ends[:, 1] - w.ends[:, 0]).max()) + 2 * MARGIN > w.lanes.shape[1]:
+        larger["lanes"] = _longer(w)
     return w._replace(**larger) if larger else w
+
+
+def _longer(w: World) -> Any:
+    """Rings of twice the length, in which everything has its place."""
+    count, length, width = w.lanes.shape
+    found = np.zeros((count, 2 * length, width), dtype=np.int64)
+    for lane in range(count):
+        places = np.arange(w.ends[lane, 0], w.ends[lane, 1])
+        found[lane, places % (2 * length)] = w.lanes[lane, places % length]
+    return found
 
 
 def _run_of(flat: Flat, w: World, replication: int, level: Level) -> Run:

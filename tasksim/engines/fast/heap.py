@@ -1,22 +1,65 @@
-"""What happens next: a heap of (instant, rank, slot), and slots for messages on their way.
+"""What happens next: lanes of what comes nearly in order, a heap of the rest, slots for messages.
 
 Rule 1: (instant, rank) is the key, as in the reference engine; nothing else decides.
-Rule 2: nothing is written past an end: the kernel stops while there is room for everything that
+Rule 2: a lane is a sorted ring. What follows the last of its kind by a constant delay is put at
+its end; what would have to go far forward goes to the heap instead.
+Rule 3: nothing is written past an end: the kernel stops while there is room for everything that
 one event can cause, and is called again with larger arrays.
 """
 
 from typing import Final
 
+import numpy as np
 from numba import njit
 
-from tasksim.engines.fast.layout import EVENTS, SLOTS_FREE, SLOTS_USED
+from tasksim.engines.fast.layout import EVENTS, LANES, SLOTS_FREE, SLOTS_USED
+from tasksim.engines.fast.names import SHIFT, T_EXPIRY, T_GET, T_POLL_DUE, T_SWEEP, T_VIEW
 
 WAYS: Final = 4
+STEPS_MAX: Final = 16  # forward in a lane
+FAR: Final = 1 << 62  # an instant that never comes
+LANE_OF = np.full(64, -1, dtype=np.int64)
+for _lane, _ties in enumerate(((T_POLL_DUE,), (T_GET,), (T_VIEW,), (T_EXPIRY, T_SWEEP))):
+    for _tie in _ties:
+        LANE_OF[_tie] = _lane
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False, forceinline=True)
 def push(w, at, rank, slot):
     """Let something happen."""
+    lane = LANE_OF[rank >> SHIFT]
+    if lane < 0 or not into_lane(w, lane, at, rank, slot):
+        into_heap(w, at, rank, slot)
+
+
+@njit(cache=True, _nrt=False)
+def into_lane(w, lane, at, rank, slot):
+    """Put it in its place near the end of a lane; whether that was near enough."""
+    ring = w.lanes[lane]
+    mask = len(ring) - 1
+    head, tail = w.ends[lane, 0], w.ends[lane, 1]
+    place = tail
+    while place > head:
+        before = ring[(place - 1) & mask]
+        if before[0] < at or (before[0] == at and before[1] <= rank):
+            break
+        place -= 1
+        if tail - place > STEPS_MAX:
+            return False
+    for moved in range(tail, place, -1):
+        to, of = ring[moved & mask], ring[(moved - 1) & mask]
+        to[0], to[1], to[2] = of[0], of[1], of[2]
+    new = ring[place & mask]
+    new[0], new[1], new[2] = at, rank, slot
+    w.ends[lane, 1] = tail + 1
+    if place == head:
+        w.ends[lane, 2], w.ends[lane, 3] = at, rank
+    return True
+
+
+@njit(cache=True, _nrt=False)
+def into_heap(w, at, rank, slot):
+    """Put it where the heap's order wants it."""
     heap = w.heap
     place = w.counters[EVENTS]
     w.counters[EVENTS] = place + 1
@@ -33,9 +76,42 @@ def push(w, at, rank, slot):
     heap[place, 2] = slot
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False, forceinline=True)
+def first_of(w):
+    """Where the next event is: a lane, or LANES for the heap; -1 when there is none."""
+    found, at, rank = -1, FAR, FAR
+    if w.counters[EVENTS] > 0:
+        found, at, rank = LANES, w.heap[0, 0], w.heap[0, 1]
+    for lane in range(LANES):
+        head = w.ends[lane, 2]
+        if head < at or (head == at and head < FAR and w.ends[lane, 3] < rank):
+            found, at, rank = lane, head, w.ends[lane, 3]
+    return found
+
+
+@njit(cache=True, _nrt=False, forceinline=True)
+def take(w, place):
+    """The event that comes first there, which is there no more: (rank, slot)."""
+    if place == LANES:
+        rank, slot = w.heap[0, 1], w.heap[0, 2]
+        drop_first(w)
+        return rank, slot
+    ring = w.lanes[place]
+    mask = len(ring) - 1
+    head = w.ends[place, 0]
+    rank, slot = ring[head & mask, 1], ring[head & mask, 2]
+    head += 1
+    w.ends[place, 0] = head
+    if head == w.ends[place, 1]:
+        w.ends[place, 2] = FAR
+    else:
+        w.ends[place, 2], w.ends[place, 3] = ring[head & mask, 0], ring[head & mask, 1]
+    return rank, slot
+
+
+@njit(cache=True, _nrt=False)
 def drop_first(w):
-    """Take away what comes first; there is something."""
+    """Take away what comes first in the heap; there is something."""
     heap = w.heap
     last = w.counters[EVENTS] - 1
     w.counters[EVENTS] = last
@@ -62,7 +138,7 @@ def drop_first(w):
     heap[place, 2] = slot
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def new_slot(w, attempt, status, reason, value):
     """A slot for a message."""
     slot = w.counters[SLOTS_FREE]
@@ -78,7 +154,7 @@ def new_slot(w, attempt, status, reason, value):
     return slot
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def free_slot(w, slot):
     """A message has arrived."""
     w.slots[slot, 0] = w.counters[SLOTS_FREE]

@@ -6,7 +6,7 @@ from numba import njit
 
 from tasksim.engines.fast import layout as c
 from tasksim.engines.fast.deadlines import arm
-from tasksim.engines.fast.heap import drop_first, free_slot
+from tasksim.engines.fast.heap import first_of, free_slot, take
 from tasksim.engines.fast.names import (
     GET,
     NEVER,
@@ -47,40 +47,53 @@ TASK_MASK: Final = (1 << TASK_BITS) - 1
 MARGIN: Final = 64  # rows, events and messages that one event can cause, and more
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def run_some(w, most):
     """Carry out up to *most* events; whether all is over."""
     counters = w.counters
     for _ in range(most):
         if (
             counters[c.EVENTS] + MARGIN > w.heap.shape[0]
+            or fullest(w) + MARGIN > w.lanes.shape[1]
             or counters[c.SLOTS_USED] + MARGIN > w.slots.shape[0]
             or counters[c.ROWS] + MARGIN > w.rows.shape[0]
         ):
             return False
+        place = first_of(w)
+        now, key = NEVER, 0
+        if place == c.LANES:
+            now, key = w.heap[0, 0], w.heap[0, 1]
+        elif place >= 0:
+            now, key = w.ends[place, 2], w.ends[place, 3]
         arrival = counters[c.NEXT_ARRIVAL]
-        at, key = NEVER, 0
+        is_arrival = False
         if arrival < w.settings[c.TASKS]:
-            at, key = w.plans[arrival, c.ARRIVAL], ARRIVAL_TIE << SHIFT | arrival << ORDINAL_BITS
-        is_event = counters[c.EVENTS] > 0 and (
-            at == NEVER or w.heap[0, 0] < at or (w.heap[0, 0] == at and w.heap[0, 1] < key)
-        )
-        if not is_event and at == NEVER:
+            at, own = w.plans[arrival, c.ARRIVAL], ARRIVAL_TIE << SHIFT | arrival << ORDINAL_BITS
+            is_arrival = place < 0 or at < now or (at == now and own < key)
+            now = at if is_arrival else now
+        elif place < 0:
             return True
-        now = w.heap[0, 0] if is_event else at
         if w.settings[c.UNTIL] != NEVER and now >= w.settings[c.UNTIL]:
             return True
-        if is_event:
-            key, slot = w.heap[0, 1], w.heap[0, 2]
-            drop_first(w)
-            dispatch(w, now, key >> SHIFT, key >> ORDINAL_BITS & TASK_MASK, slot)
-        else:
+        if is_arrival:
             counters[c.NEXT_ARRIVAL] = arrival + 1
             enter(w, arrival, now)
+        else:
+            key, slot = take(w, place)
+            dispatch(w, now, key >> SHIFT, key >> ORDINAL_BITS & TASK_MASK, slot)
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
+def fullest(w):
+    """Most events in a lane."""
+    most = 0
+    for lane in range(c.LANES):
+        most = max(most, w.ends[lane, 1] - w.ends[lane, 0])
+    return most
+
+
+@njit(cache=True, _nrt=False)
 def dispatch(w, now, tie, task, slot):
     """Carry out one event."""
     if slot == NEVER:
@@ -105,7 +118,7 @@ def dispatch(w, now, tie, task, slot):
         free_slot(w, slot)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def deliver(w, now, tie, task, slot):
     """Something reaches a requester."""
     if tie == T_HEARD:

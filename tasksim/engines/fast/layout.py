@@ -129,6 +129,8 @@ NO_LIMIT, TOKEN_BUCKET, CELL_RATE = range(3)
 ) = range(20)
 COUNTERS: Final = 20
 
+LANES: Final = 4  # of what comes nearly in order
+
 # Of a message on its way.
 MESSAGE_ATTEMPT, MESSAGE_STATUS, MESSAGE_REASON, MESSAGE_VALUE = range(4)
 
@@ -150,6 +152,8 @@ class World(NamedTuple):
     laws: np.ndarray[Any, Any]  # tables of quantiles
     counters: np.ndarray[Any, Any]
     heap: np.ndarray[Any, Any]  # (capacity, 3): instant, rank, slot
+    lanes: np.ndarray[Any, Any]  # (LANES, capacity, 3): sorted rings, the capacity a power of two
+    ends: np.ndarray[Any, Any]  # (LANES, 4): head, tail, and the key of the head
     slots: np.ndarray[Any, Any]  # (capacity, 4): messages; the first column of a free one links
     queue: np.ndarray[Any, Any]  # (tasks,): tasks that wait for a worker, in order
     limits: np.ndarray[Any, Any]  # (requesters or 1,): states of the limiter

@@ -26,13 +26,13 @@ from tasksim.engines.fast.recording import emit
 from tasksim.protocol.ties import ORDINAL_BITS
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, _nrt=False, forceinline=True)
 def rank(tie, task, ordinal):
     """Key of an event among others of its instant."""
     return tie << SHIFT | task << ORDINAL_BITS | ordinal & ORDINAL_MASK
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False, forceinline=True)
 def leg_ns(w, law, task, stream, ordinal):
     """How long a message travels."""
     if law < 0:
@@ -40,7 +40,7 @@ def leg_ns(w, law, task, stream, ordinal):
     return max(words.variate_ns(w.laws, law, words.draw(w.keys[task], stream, ordinal)), 1)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False, forceinline=True)
 def to_receiver(w, task, now, operation, attempt, tie, stream):
     """Send a request; when it arrives, NEVER when it does not."""
     threshold = w.lost[0, operation]
@@ -55,7 +55,7 @@ def to_receiver(w, task, now, operation, attempt, tie, stream):
     return at
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False, forceinline=True)
 def to_requester(w, task, now, operation, tie, stream, slot):
     """Send an answer or a notification; when it arrives, NEVER when it does not."""
     attempt = w.slots[slot, 0]

@@ -64,7 +64,7 @@ from tasksim.engines.fast.network import to_receiver
 from tasksim.engines.fast.recording import emit
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def close(w, task, now, outcome):
     """The requester is through with the task."""
     state = w.state[task]
@@ -75,14 +75,14 @@ def close(w, task, now, outcome):
     emit(w, now, CLOSED_KIND, task, NONE, 0, NONE, outcome, 0)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def drop_asides(state):
     """Nothing is left to be done but what is on its way."""
     state[c.CANCEL_AT] = NEVER
     state[c.CANCEL_WAITS] = 0
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def start(w, task, now):
     """Ask for the task."""
     state, plan = w.state[task], w.plans[task]
@@ -99,7 +99,7 @@ def start(w, task, now):
     expect(w, task, to_receiver(w, task, now, CREATE, 0, T_CREATE, S_CREATE_LEG))
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def poll(w, task, now):
     """Ask for the task's status."""
     state = w.state[task]
@@ -119,7 +119,7 @@ def poll(w, task, now):
     expect(w, task, to_receiver(w, task, now, GET, attempt, T_GET, S_GET_LEG))
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def fetch(w, task, now):
     """Ask for the task's result."""
     state = w.state[task]
@@ -134,7 +134,7 @@ def fetch(w, task, now):
     expect(w, task, to_receiver(w, task, now, RESULT, attempt, T_RESULT, S_RESULT_LEG))
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def cancel(w, task, now):
     """Tell the receiver to stop."""
     state = w.state[task]
@@ -144,7 +144,7 @@ def cancel(w, task, now):
     expect(w, task, to_receiver(w, task, now, CANCEL, 0, T_CANCEL, S_CANCEL_LEG))
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def confirm(w, task, now):
     """The task has shown itself; whether a cancel that waited for that went out."""
     state = w.state[task]
@@ -156,7 +156,7 @@ def confirm(w, task, now):
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def await_first_poll(w, task, now):
     """Wait for the first poll, or send it."""
     first = w.populations[w.plans[task, c.POPULATION], c.FIRST]
@@ -171,7 +171,7 @@ def await_first_poll(w, task, now):
     arm(w, task)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def await_next_poll(w, task, now, retry_after_ns):
     """Wait for the next poll."""
     w.state[task, c.PHASE] = WAITING
@@ -179,7 +179,7 @@ def await_next_poll(w, task, now, retry_after_ns):
     wake(w, task, now + gap, T_POLL_DUE)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def settle(w, task, now):
     """After whatever happened: arm what is next; a task that is through makes room."""
     state = w.state[task]
@@ -199,7 +199,7 @@ def settle(w, task, now):
     start(w, waiting, now)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def enter(w, task, now):
     """A task has arrived: it is asked for now, or when its requester has room."""
     plan = w.plans[task]
@@ -221,7 +221,7 @@ def enter(w, task, now):
     door[2] = task
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def awaits(state, operation, attempt):
     """Whether the machine still waits for the answer to this very request."""
     if not state[c.ON_WAY]:
@@ -231,7 +231,7 @@ def awaits(state, operation, attempt):
     return state[c.PHASE] == FETCHING and operation == RESULT and attempt == state[c.FETCHES] - 1
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def again(w, task, now, gap, gives_up):
     """Repeat the exchange, unless it has failed too often."""
     state = w.state[task]
@@ -246,7 +246,7 @@ def again(w, task, now, gap, gives_up):
         wake(w, task, now + gap, T_POLL_DUE)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def setback(w, task, now, retry_after_ns):
     """The awaited exchange failed: later again."""
     state = w.state[task]
@@ -256,7 +256,7 @@ def setback(w, task, now, retry_after_ns):
     again(w, task, now, gap, state[c.FAILURES] >= most)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def limited(w, task, now, retry_after_ns):
     """Refused for coming too often: not a failure, but not for ever either."""
     state = w.state[task]
@@ -268,7 +268,7 @@ def limited(w, task, now, retry_after_ns):
     again(w, task, now, gap, state[c.LIMITED] >= population[c.LIMITED_MAX])
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def on_heard(w, task, now):
     """The created notification arrives."""
     state = w.state[task]
@@ -283,7 +283,7 @@ def on_heard(w, task, now):
         arm(w, task)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def on_view(w, task, now, slot):
     """An answer to a get arrives: a status."""
     state = w.state[task]
@@ -312,7 +312,7 @@ def on_view(w, task, now, slot):
     settle(w, task, now)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def detect(w, task, now, status):
     """The task is known to have ended."""
     state = w.state[task]
@@ -327,7 +327,7 @@ def detect(w, task, now, status):
     settle(w, task, now)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def on_fetched(w, task, now, slot):
     """The result arrives."""
     emit(w, now, ANSWERED, task, RESULT, w.slots[slot, 0], COMPLETED, NONE, ABSENT)
@@ -337,7 +337,7 @@ def on_fetched(w, task, now, slot):
     settle(w, task, now)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def on_refused(w, task, now, operation, slot):
     """A get or a result request was refused."""
     state = w.state[task]
@@ -355,7 +355,7 @@ def on_refused(w, task, now, operation, slot):
     settle(w, task, now)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def not_yet(w, task, now):
     """A get came before the task, which is not fatal; but not for ever."""
     population = w.populations[w.plans[task, c.POPULATION]]
@@ -366,7 +366,7 @@ def not_yet(w, task, now):
         await_next_poll(w, task, now, ABSENT)
 
 
-@njit(cache=True)
+@njit(cache=True, _nrt=False)
 def on_timer(w, task, now, tie):
     """A deadline of the requester has come."""
     state = w.state[task]
