@@ -7,7 +7,7 @@ DEV    := $(VENV)/.dev
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SCENARIO ?= demo
 
-.PHONY: demo test check bench nightly results notebooks golden requirements clean
+.PHONY: demo test check bench nightly results notebooks golden requirements differential clean
 
 demo: $(RUN)
 	$(BIN)/tasksim run $(SCENARIO) --out out/demo
@@ -45,12 +45,19 @@ requirements: $(DEV)
 $(RUN): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) -e .
+	$(BIN)/python -m tasksim.engines.fast.warm
 	touch $@
 
 $(DEV): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) -e ".[test]"
+	$(BIN)/python -m tasksim.engines.fast.warm
 	touch $(RUN) $@
+
+# Both engines on N random scenarios, without tolerance.
+N ?= 50000
+differential: $(DEV)
+	N=$(N) $(BIN)/python -m pytest tests/differential
 
 clean:
 	rm -rf $(VENV) out build dist

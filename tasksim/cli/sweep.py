@@ -76,7 +76,7 @@ def act(args: argparse.Namespace) -> int:
         "over": args.over,
         "set": args.set,
         "replications": args.replications,
-        "engine": "reference",
+        "engine": points[0].scenario.engine,
         "versions": versions(),
     }
     for path in sweep_results.write(args.out, done, origin):

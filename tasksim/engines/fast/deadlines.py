@@ -1,11 +1,11 @@
 """When a requester acts next, compiled: its wake-up, and the gaps of its polling rule."""
 
 import numpy as np
-from numba import njit
 
 from tasksim.engines.fast import layout as c
 from tasksim.engines.fast import words
 from tasksim.engines.fast.heap import push
+from tasksim.engines.fast.jit import inlined
 from tasksim.engines.fast.names import (
     NEVER,
     S_JITTER,
@@ -27,7 +27,7 @@ from tasksim.engines.fast.rules import (
 )
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def arm(w, task):
     """Wake the task's requester for its next deadline."""
     state = w.state[task]
@@ -43,7 +43,7 @@ def arm(w, task):
         push(w, at, rank(tie, task, 0), NEVER)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def expect(w, task, answer_at):
     """An answer will arrive at that instant, or never: arm the deadline that it will miss."""
     state = w.state[task]
@@ -55,14 +55,14 @@ def expect(w, task, answer_at):
         arm(w, task)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def wake(w, task, at, tie):
     """Set the deadline of the exchange."""
     w.state[task, c.DUE_AT] = at
     w.state[task, c.DUE_TIE] = tie
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def gap_ns(w, task, attempt, now, retry_after_ns):
     """How long until the next poll, by the population's rule."""
     state, key = w.state[task], w.keys[task]
@@ -102,7 +102,7 @@ def gap_ns(w, task, attempt, now, retry_after_ns):
     return tabled_gap_ns(p, before, attempt, age_ns, hint, retry_after_ns, u)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def gap_taken(w, task, attempt, now, retry_after_ns):
     """The gap, which the next one may look at."""
     gap = np.int64(gap_ns(w, task, attempt, now, retry_after_ns))

@@ -10,8 +10,8 @@ one event can cause, and is called again with larger arrays.
 from typing import Final
 
 import numpy as np
-from numba import njit
 
+from tasksim.engines.fast.jit import inlined
 from tasksim.engines.fast.layout import EVENTS, LANES, SLOTS_FREE, SLOTS_USED
 from tasksim.engines.fast.names import SHIFT, T_EXPIRY, T_GET, T_POLL_DUE, T_SWEEP, T_VIEW
 
@@ -24,7 +24,7 @@ for _lane, _ties in enumerate(((T_POLL_DUE,), (T_GET,), (T_VIEW,), (T_EXPIRY, T_
         LANE_OF[_tie] = _lane
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def push(w, at, rank, slot):
     """Let something happen."""
     lane = LANE_OF[rank >> SHIFT]
@@ -32,7 +32,7 @@ def push(w, at, rank, slot):
         into_heap(w, at, rank, slot)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def into_lane(w, lane, at, rank, slot):
     """Put it in its place near the end of a lane; whether that was near enough."""
     ring = w.lanes[lane]
@@ -57,7 +57,7 @@ def into_lane(w, lane, at, rank, slot):
     return True
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def into_heap(w, at, rank, slot):
     """Put it where the heap's order wants it."""
     heap = w.heap
@@ -76,7 +76,7 @@ def into_heap(w, at, rank, slot):
     heap[place, 2] = slot
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def first_of(w):
     """Where the next event is: a lane, or LANES for the heap; -1 when there is none."""
     found, at, rank = -1, FAR, FAR
@@ -89,7 +89,7 @@ def first_of(w):
     return found
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def take(w, place):
     """The event that comes first there, which is there no more: (rank, slot)."""
     if place == LANES:
@@ -109,7 +109,7 @@ def take(w, place):
     return rank, slot
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def drop_first(w):
     """Take away what comes first in the heap; there is something."""
     heap = w.heap
@@ -138,7 +138,7 @@ def drop_first(w):
     heap[place, 2] = slot
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def new_slot(w, attempt, status, reason, value):
     """A slot for a message."""
     slot = w.counters[SLOTS_FREE]
@@ -154,7 +154,7 @@ def new_slot(w, attempt, status, reason, value):
     return slot
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def free_slot(w, slot):
     """A message has arrived."""
     w.slots[slot, 0] = w.counters[SLOTS_FREE]

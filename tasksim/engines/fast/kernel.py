@@ -2,11 +2,10 @@
 
 from typing import Final
 
-from numba import njit
-
 from tasksim.engines.fast import layout as c
 from tasksim.engines.fast.deadlines import arm
 from tasksim.engines.fast.heap import first_of, free_slot, take
+from tasksim.engines.fast.jit import inlined, outlined
 from tasksim.engines.fast.names import (
     GET,
     NEVER,
@@ -39,6 +38,7 @@ from tasksim.engines.fast.requester import (
     on_refused,
     on_timer,
     on_view,
+    start,
 )
 from tasksim.protocol.ties import ORDINAL_BITS, TASK_BITS, Tie
 
@@ -47,7 +47,7 @@ TASK_MASK: Final = (1 << TASK_BITS) - 1
 MARGIN: Final = 64  # rows, events and messages that one event can cause, and more
 
 
-@njit(cache=True, _nrt=False)
+@outlined
 def run_some(w, most):
     """Carry out up to *most* events; whether all is over."""
     counters = w.counters
@@ -81,10 +81,14 @@ def run_some(w, most):
         else:
             key, slot = take(w, place)
             dispatch(w, now, key >> SHIFT, key >> ORDINAL_BITS & TASK_MASK, slot)
+            if counters[c.PENDING] != NEVER:
+                waiting = counters[c.PENDING]
+                counters[c.PENDING] = NEVER
+                start(w, waiting, now)
     return False
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def fullest(w):
     """Most events in a lane."""
     most = 0
@@ -93,7 +97,7 @@ def fullest(w):
     return most
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def dispatch(w, now, tie, task, slot):
     """Carry out one event."""
     if slot == NEVER:
@@ -118,7 +122,7 @@ def dispatch(w, now, tie, task, slot):
         free_slot(w, slot)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def deliver(w, now, tie, task, slot):
     """Something reaches a requester."""
     if tie == T_HEARD:

@@ -125,7 +125,7 @@ NO_LIMIT, TOKEN_BUCKET, CELL_RATE = range(3)
     PEAK_POLLS,
     BIN_NS,
     BINS_USED,
-    DONE,
+    PENDING,
 ) = range(20)
 COUNTERS: Final = 20
 

@@ -3,11 +3,10 @@
 Rule: draws and rows are those of ``engines.reference.network``.
 """
 
-from numba import njit
-
 from tasksim.engines.fast import layout as c
 from tasksim.engines.fast import words
 from tasksim.engines.fast.heap import free_slot, new_slot, push
+from tasksim.engines.fast.jit import inlined
 from tasksim.engines.fast.names import (
     BIT,
     LOST,
@@ -26,13 +25,13 @@ from tasksim.engines.fast.recording import emit
 from tasksim.protocol.ties import ORDINAL_BITS
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def rank(tie, task, ordinal):
     """Key of an event among others of its instant."""
     return tie << SHIFT | task << ORDINAL_BITS | ordinal & ORDINAL_MASK
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def leg_ns(w, law, task, stream, ordinal):
     """How long a message travels."""
     if law < 0:
@@ -40,7 +39,7 @@ def leg_ns(w, law, task, stream, ordinal):
     return max(words.variate_ns(w.laws, law, words.draw(w.keys[task], stream, ordinal)), 1)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def to_receiver(w, task, now, operation, attempt, tie, stream):
     """Send a request; when it arrives, NEVER when it does not."""
     threshold = w.lost[0, operation]
@@ -55,7 +54,7 @@ def to_receiver(w, task, now, operation, attempt, tie, stream):
     return at
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def to_requester(w, task, now, operation, tie, stream, slot):
     """Send an answer or a notification; when it arrives, NEVER when it does not."""
     attempt = w.slots[slot, 0]

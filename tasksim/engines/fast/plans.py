@@ -3,10 +3,10 @@
 from typing import Final
 
 import numpy as np
-from numba import njit
 
 from tasksim.engines.fast import layout as c
 from tasksim.engines.fast import words
+from tasksim.engines.fast.jit import outlined
 from tasksim.scenario.draws import Stream
 
 S_GAP, S_POPULATION, S_REQUESTER, S_CLASS = (
@@ -18,7 +18,7 @@ S_DURATION, S_FAILED, S_CANCELLED, S_CANCEL_AFTER = (
 ABSENT: Final = -1
 
 
-@njit(cache=True, _nrt=False)
+@outlined
 def poisson_instants(run, laws, law, first, at, instants):
     """Fill in arrivals from number *first* on, the one before at *at*."""
     for index in range(len(instants)):
@@ -27,7 +27,7 @@ def poisson_instants(run, laws, law, first, at, instants):
         instants[index] = at
 
 
-@njit(cache=True, _nrt=False)
+@outlined
 def draw_plans(run, laws, bands, populations, classes, plans, keys):
     """Fill in what is drawn of each task; its arrival and, from a trace, more, stand there.
 

@@ -4,11 +4,10 @@ Rule: a function stands for the method of the same name in ``protocol.receiver``
 ``engines.reference.workers``; rows, draws and order are theirs.
 """
 
-from numba import njit
-
 from tasksim.engines.fast import layout as c
 from tasksim.engines.fast.deadlines import expect
 from tasksim.engines.fast.heap import push
+from tasksim.engines.fast.jit import inlined
 from tasksim.engines.fast.names import (
     ABSENT,
     CANCEL,
@@ -48,7 +47,7 @@ from tasksim.engines.fast.recording import emit
 from tasksim.engines.fast.rules import age_interval_ns, cell_rate, spread_ns, token_bucket
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def on_create(w, task, now, slot):
     """A creation arrives: the task is admitted, and worked on when a worker is free."""
     state, settings = w.state[task], w.settings
@@ -70,7 +69,7 @@ def on_create(w, task, now, slot):
         w.counters[c.QUEUE_TAIL] += 1
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def begin(w, task, now):
     """A worker begins."""
     state = w.state[task]
@@ -82,7 +81,7 @@ def begin(w, task, now):
     push(w, now + w.plans[task, c.DURATION], rank(T_COMPLETION, task, 0), NEVER)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def release(w, now):
     """A worker is free: the next one that waits is begun."""
     counters = w.counters
@@ -95,7 +94,7 @@ def release(w, now):
             return
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def finish(w, task, now, status):
     """The task becomes terminal; from now on its retention runs."""
     state, settings = w.state[task], w.settings
@@ -113,7 +112,7 @@ def finish(w, task, now, status):
         push(w, over_at, rank(T_EXPIRY, task, 0), NEVER)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def on_completion(w, task, now):
     """The work is through, unless it was stopped."""
     if not w.state[task, c.AT_WORK]:
@@ -129,7 +128,7 @@ def on_completion(w, task, now):
     release(w, now)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def on_expiry(w, task, now):
     """The retention is over: the task is forgotten."""
     state = w.state[task]
@@ -138,7 +137,7 @@ def on_expiry(w, task, now):
     emit(w, now, EXPIRED_KIND, task, NONE, 0, NONE, NONE, 0)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def on_cancel(w, task, now):
     """A cancel arrives: the task ends, unless it has ended or is not there."""
     state = w.state[task]
@@ -157,7 +156,7 @@ def on_cancel(w, task, now):
         release(w, now)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def missing(w, task, now):
     """Why the receiver has no such task; NONE when it has."""
     state = w.state[task]
@@ -171,7 +170,7 @@ def missing(w, task, now):
     return NONE
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def limit_wait(w, task, now):
     """How long a get is to wait; NEVER when it may pass."""
     settings = w.settings
@@ -187,7 +186,7 @@ def limit_wait(w, task, now):
     return wait
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def advised_ns(w, task, now):
     """What the task's requester is told to wait."""
     kind = w.settings[c.ADVICE]
@@ -204,7 +203,7 @@ def advised_ns(w, task, now):
     return interval
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def on_get(w, task, now, slot):
     """A get arrives: it is answered with a status, or refused."""
     attempt = w.slots[slot, 0]
@@ -221,7 +220,7 @@ def on_get(w, task, now, slot):
     expect(w, task, to_requester(w, task, now, GET, T_VIEW, S_VIEW_LEG, slot))
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def on_result(w, task, now, slot):
     """A result request arrives."""
     attempt = w.slots[slot, 0]

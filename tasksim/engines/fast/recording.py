@@ -6,8 +6,7 @@ of that kind does.
 
 from typing import Final
 
-from numba import njit
-
+from tasksim.engines.fast.jit import inlined, outlined
 from tasksim.engines.fast.layout import (
     BIN_NS,
     BINS_USED,
@@ -61,7 +60,7 @@ _LIMITED, _WORKED, _DICTATED, _KEEP, _NOTICE_LOST, _CREATIONS = (
 )  # fmt: skip
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def emit(w, at, kind, task, operation, ordinal, status, reason, value):
     """Put an occurrence on record."""
     counters = w.counters
@@ -82,7 +81,7 @@ def emit(w, at, kind, task, operation, ordinal, status, reason, value):
     _fold(w.table[task], at, kind, operation, status, reason, value)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def _fold(row, at, kind, operation, status, reason, value):
     """What an occurrence does to its task's row."""
     if kind == _SENT:
@@ -115,7 +114,7 @@ def _fold(row, at, kind, operation, status, reason, value):
         _fold_end(row, at, kind, operation, status, reason)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def _fold_end(row, at, kind, operation, status, reason):
     """The kinds that a task has once."""
     if kind == _FINISHED:
@@ -141,7 +140,7 @@ def _fold_end(row, at, kind, operation, status, reason):
         row[_NOTICE_LOST] = 1
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def _count(w, at, operation, reason):
     """Count a request that reached the receiver."""
     counters = w.counters
@@ -163,7 +162,7 @@ def _count(w, at, operation, reason):
     counters[BINS_USED] = max(counters[BINS_USED], index + 1)
 
 
-@njit(cache=True, _nrt=False)
+@outlined
 def settle_second(counters):
     """A second is over: its numbers may be the peak."""
     counters[PEAK] = max(counters[PEAK], counters[IN_SECOND])
@@ -172,7 +171,7 @@ def settle_second(counters):
     counters[POLLS_IN_SECOND] = 0
 
 
-@njit(cache=True, _nrt=False)
+@outlined
 def _widen(w):
     """Make bins twice as wide."""
     w.counters[BIN_NS] *= 2

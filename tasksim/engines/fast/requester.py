@@ -5,11 +5,11 @@ Rule: a function stands for the method of the same name in ``protocol.requester`
 """
 
 import numpy as np
-from numba import njit
 
 from tasksim.engines.fast import layout as c
 from tasksim.engines.fast import words
 from tasksim.engines.fast.deadlines import arm, expect, gap_taken, wake
+from tasksim.engines.fast.jit import inlined
 from tasksim.engines.fast.names import (
     ABSENT,
     ANSWERED,
@@ -64,7 +64,7 @@ from tasksim.engines.fast.network import to_receiver
 from tasksim.engines.fast.recording import emit
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def close(w, task, now, outcome):
     """The requester is through with the task."""
     state = w.state[task]
@@ -75,14 +75,14 @@ def close(w, task, now, outcome):
     emit(w, now, CLOSED_KIND, task, NONE, 0, NONE, outcome, 0)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def drop_asides(state):
     """Nothing is left to be done but what is on its way."""
     state[c.CANCEL_AT] = NEVER
     state[c.CANCEL_WAITS] = 0
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def start(w, task, now):
     """Ask for the task."""
     state, plan = w.state[task], w.plans[task]
@@ -99,7 +99,7 @@ def start(w, task, now):
     expect(w, task, to_receiver(w, task, now, CREATE, 0, T_CREATE, S_CREATE_LEG))
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def poll(w, task, now):
     """Ask for the task's status."""
     state = w.state[task]
@@ -107,7 +107,7 @@ def poll(w, task, now):
     attempt = state[c.ATTEMPT]
     if population[c.POLLS_MAX] >= 0 and attempt >= population[c.POLLS_MAX]:
         close(w, task, now, GAVE_UP)
-        settle(w, task, now)
+        settle(w, task)
         return
     state[c.PHASE] = POLLING
     state[c.ON_WAY] = 1
@@ -119,7 +119,7 @@ def poll(w, task, now):
     expect(w, task, to_receiver(w, task, now, GET, attempt, T_GET, S_GET_LEG))
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def fetch(w, task, now):
     """Ask for the task's result."""
     state = w.state[task]
@@ -134,7 +134,7 @@ def fetch(w, task, now):
     expect(w, task, to_receiver(w, task, now, RESULT, attempt, T_RESULT, S_RESULT_LEG))
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def cancel(w, task, now):
     """Tell the receiver to stop."""
     state = w.state[task]
@@ -144,7 +144,7 @@ def cancel(w, task, now):
     expect(w, task, to_receiver(w, task, now, CANCEL, 0, T_CANCEL, S_CANCEL_LEG))
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def confirm(w, task, now):
     """The task has shown itself; whether a cancel that waited for that went out."""
     state = w.state[task]
@@ -156,7 +156,7 @@ def confirm(w, task, now):
     return False
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def await_first_poll(w, task, now):
     """Wait for the first poll, or send it."""
     first = w.populations[w.plans[task, c.POPULATION], c.FIRST]
@@ -171,7 +171,7 @@ def await_first_poll(w, task, now):
     arm(w, task)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def await_next_poll(w, task, now, retry_after_ns):
     """Wait for the next poll."""
     w.state[task, c.PHASE] = WAITING
@@ -179,8 +179,8 @@ def await_next_poll(w, task, now, retry_after_ns):
     wake(w, task, now + gap, T_POLL_DUE)
 
 
-@njit(cache=True, _nrt=False)
-def settle(w, task, now):
+@inlined
+def settle(w, task):
     """After whatever happened: arm what is next; a task that is through makes room."""
     state = w.state[task]
     arm(w, task)
@@ -196,10 +196,10 @@ def settle(w, task, now):
         door[0] -= 1
         return
     door[1] = w.state[waiting, c.NEXT]
-    start(w, waiting, now)
+    w.counters[c.PENDING] = waiting  # asked for when this event is through
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def enter(w, task, now):
     """A task has arrived: it is asked for now, or when its requester has room."""
     plan = w.plans[task]
@@ -221,7 +221,7 @@ def enter(w, task, now):
     door[2] = task
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def awaits(state, operation, attempt):
     """Whether the machine still waits for the answer to this very request."""
     if not state[c.ON_WAY]:
@@ -231,7 +231,7 @@ def awaits(state, operation, attempt):
     return state[c.PHASE] == FETCHING and operation == RESULT and attempt == state[c.FETCHES] - 1
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def again(w, task, now, gap, gives_up):
     """Repeat the exchange, unless it has failed too often."""
     state = w.state[task]
@@ -246,7 +246,7 @@ def again(w, task, now, gap, gives_up):
         wake(w, task, now + gap, T_POLL_DUE)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def setback(w, task, now, retry_after_ns):
     """The awaited exchange failed: later again."""
     state = w.state[task]
@@ -256,7 +256,7 @@ def setback(w, task, now, retry_after_ns):
     again(w, task, now, gap, state[c.FAILURES] >= most)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def limited(w, task, now, retry_after_ns):
     """Refused for coming too often: not a failure, but not for ever either."""
     state = w.state[task]
@@ -268,12 +268,12 @@ def limited(w, task, now, retry_after_ns):
     again(w, task, now, gap, state[c.LIMITED] >= population[c.LIMITED_MAX])
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def on_heard(w, task, now):
     """The created notification arrives."""
     state = w.state[task]
     if state[c.PHASE] == CLOSED:
-        settle(w, task, now)
+        settle(w, task)
         return
     emit(w, now, HEARD, task, NOTICE, 0, NONE, NONE, 0)
     confirm(w, task, now)
@@ -283,18 +283,18 @@ def on_heard(w, task, now):
         arm(w, task)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def on_view(w, task, now, slot):
     """An answer to a get arrives: a status."""
     state = w.state[task]
     attempt, status, hint = w.slots[slot, 0], w.slots[slot, 1], w.slots[slot, 3]
     if attempt == state[c.VIEWED]:
-        settle(w, task, now)
+        settle(w, task)
         return
     state[c.VIEWED] = attempt
     emit(w, now, ANSWERED, task, GET, attempt, status, NONE, hint)
     if state[c.PHASE] == FETCHING or state[c.PHASE] == CLOSED:
-        settle(w, task, now)
+        settle(w, task)
         return
     state[c.FAILURES] = 0
     state[c.LIMITED] = 0
@@ -309,10 +309,10 @@ def on_view(w, task, now, slot):
             close(w, task, now, GAVE_UP)
         else:
             await_next_poll(w, task, now, ABSENT)
-    settle(w, task, now)
+    settle(w, task)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def detect(w, task, now, status):
     """The task is known to have ended."""
     state = w.state[task]
@@ -324,20 +324,20 @@ def detect(w, task, now, status):
         fetch(w, task, now)
         return
     close(w, task, now, OUTCOMES[status])
-    settle(w, task, now)
+    settle(w, task)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def on_fetched(w, task, now, slot):
     """The result arrives."""
     emit(w, now, ANSWERED, task, RESULT, w.slots[slot, 0], COMPLETED, NONE, ABSENT)
     if w.state[task, c.PHASE] == FETCHING:
         emit(w, now, RETRIEVED_KIND, task, RESULT, 0, NONE, BY_POLL, 0)
         close(w, task, now, RETRIEVED)
-    settle(w, task, now)
+    settle(w, task)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def on_refused(w, task, now, operation, slot):
     """A get or a result request was refused."""
     state = w.state[task]
@@ -352,10 +352,10 @@ def on_refused(w, task, now, operation, slot):
             close(w, task, now, RESULT_LOST)
         else:
             not_yet(w, task, now)
-    settle(w, task, now)
+    settle(w, task)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def not_yet(w, task, now):
     """A get came before the task, which is not fatal; but not for ever."""
     population = w.populations[w.plans[task, c.POPULATION]]
@@ -366,7 +366,7 @@ def not_yet(w, task, now):
         await_next_poll(w, task, now, ABSENT)
 
 
-@njit(cache=True, _nrt=False)
+@inlined
 def on_timer(w, task, now, tie):
     """A deadline of the requester has come."""
     state = w.state[task]
@@ -379,7 +379,7 @@ def on_timer(w, task, now, tie):
             cancel(w, task, now)
         else:
             state[c.CANCEL_WAITS] = 1
-        settle(w, task, now)
+        settle(w, task)
     elif tie == T_CREATED_TIMEOUT:
         state[c.DUE_AT] = NEVER
         emit(w, now, CREATED_TIMED_OUT, task, NONE, 0, NONE, NONE, 0)
@@ -395,4 +395,4 @@ def on_timer(w, task, now, tie):
         emit(w, now, REQUEST_TIMED_OUT, task, operation, attempt, NONE, NO_ANSWER, 0)
         if awaits(state, operation, attempt):
             setback(w, task, now, ABSENT)
-        settle(w, task, now)
+        settle(w, task)

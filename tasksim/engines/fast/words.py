@@ -4,8 +4,8 @@ Rule: words are uint64 and everything else int64; a test compares both with the 
 """
 
 import numpy as np
-from numba import njit
 
+from tasksim.engines.fast.jit import inlined
 from tasksim.scenario import variates
 from tasksim.scenario.draws import COUNTER_STEP, ENTITY_STEP
 
@@ -22,7 +22,7 @@ _MASK31 = (1 << 31) - 1
 _HALF = 1 << 30
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def mix64(z):
     """SplitMix64 finaliser of a 64-bit word."""
     z = (z ^ (z >> np.uint64(30))) * _MUL_A
@@ -30,32 +30,32 @@ def mix64(z):
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def entity_key(run, entity):
     """Key of an entity within a replication."""
     return mix64(run + np.uint64(entity + 1) * _ENTITY_STEP)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def draw(key, stream, ordinal):
     """Uniform 64-bit word of an entity's draw."""
     address = np.uint64(stream) << np.uint64(32) | np.uint64(ordinal)
     return mix64(key + address * _COUNTER_STEP)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def unit(word):
     """Uniform float in [0, 1) with 53 random bits."""
     return np.float64(np.int64(word >> np.uint64(11))) * 2.0**-53
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def falls(word, threshold):
     """Whether a word lies below a threshold that was shifted right by 11."""
     return np.int64(word >> np.uint64(11)) < threshold
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def band_of(thresholds, first, count, word):
     """Index of the band that a word falls into; *count* thresholds, shifted, from *first* on."""
     shifted = np.int64(word >> np.uint64(11))
@@ -65,14 +65,14 @@ def band_of(thresholds, first, count, word):
     return count
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def below(count, word):
     """Uniform whole number in 0 .. count - 1; *count* below 2**31."""
     high, low = np.int64(word >> np.uint64(32)), np.int64(word & np.uint64(0xFFFFFFFF))
     return (high * count + (low * count >> 32)) >> 32
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def _bit_length(value):
     """Number of bits of a positive whole number."""
     bits = 0
@@ -89,7 +89,7 @@ def _bit_length(value):
     return bits + (2 if value >> 1 else 1)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def _interpolated(values, start, word):
     """Quantile at a word from the two tails that begin at *start*."""
     is_upper = np.int64(word >> np.uint64(63))
@@ -105,7 +105,7 @@ def _interpolated(values, start, word):
     return low + (step >> 31) * fraction + (((step & _MASK31) * fraction + _HALF) >> 31)
 
 
-@njit(cache=True, _nrt=False, forceinline=True)
+@inlined
 def variate_ns(values, place, word):
     """Duration in ns that the law at *place* gives to a word."""
     form = values[place]
