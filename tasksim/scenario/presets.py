@@ -51,6 +51,23 @@ PRESETS: Final[dict[str, Preset]] = {
         HintPolling(default_s=5.0, floor_s=0.25, ceiling_s=300.0, first="at-once"),
         "MCPJam/inspector, task-lifecycle.ts",
     ),
+    "mcpjam-old": Preset(
+        FixedPolling(interval_s=0.5),
+        "MCPJam/inspector 3518: the least hint of all tasks, 500 ms there, for every one of them",
+    ),
+    "python-sdk-2663-draft": Preset(
+        HintPolling(default_s=0.5, first="at-once"),
+        "python-sdk 3005: deaf to the creation's hint, so one poll more, at once",
+    ),
+    "inspector": Preset(
+        HintPolling(default_s=5.0),
+        "modelcontextprotocol/inspector 1037, 1192: raced against notifications, push = 'wakes'",
+    ),
+    "deer-flow": Preset(BackoffPolling(base_s=5.0, factor=2.0, cap_s=30.0), "deer-flow 4690"),
+    "kibana": Preset(
+        HintPolling(default_s=3.0, floor_s=0.5, ceiling_s=3.0),
+        "kibana 200260: 500 ms to 3 s by load, which the receiver's load-dependent interval tells",
+    ),
     "anolisa": Preset(HintPolling(default_s=5.0, ceiling_s=30.0), "ANOLISA 2645"),
     "google-api-core": Preset(
         BackoffPolling(base_s=1.0, factor=1.5, cap_s=20.0),
