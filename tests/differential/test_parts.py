@@ -94,6 +94,13 @@ def test_a_run_in_small_steps_is_the_same_run(some: int) -> None:
     assert steps > 10
 
 
+def test_progress_is_told_and_ends_with_all_tasks() -> None:
+    told: list[int] = []
+    simulate(load("minimal", ["tasks=3000"]), progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 3000
+
+
 def test_auto_takes_the_fast_engine_where_that_is_worth_while() -> None:
     assert simulate(load("minimal", ["tasks=600"])).engine == "fast"
     assert simulate(load("minimal", ["tasks=20"])).engine == "reference"

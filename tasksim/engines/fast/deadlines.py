@@ -70,9 +70,10 @@ def gap_ns(w, task, attempt, now, retry_after_ns):
     first = population[c.PARAMS_AT]
     p = w.params[first : first + population[c.PARAMS_COUNT]]
     u = words.unit(words.draw(key, S_JITTER, attempt)) if population[c.JITTERED] else 0.0
-    before = (float(state[c.LAST_GAP]), words.unit(words.draw(key, S_PHASE, 0)))
-    age_ns, hint = now - state[c.SENT_AT], state[c.HINT]
     rule = population[c.RULE]
+    phase = words.unit(words.draw(key, S_PHASE, 0)) if rule == c.QUADRATIC else 0.0
+    before = (float(state[c.LAST_GAP]), phase)
+    age_ns, hint = now - state[c.SENT_AT], state[c.HINT]
     if rule == c.FIXED:
         return fixed_gap_ns((p[0], p[1]), before, attempt, age_ns, hint, retry_after_ns, u)
     if rule == c.HINTED:

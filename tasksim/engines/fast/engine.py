@@ -38,6 +38,8 @@ def simulate(
         w = grown(w)
         if progress is not None:
             progress(int(w.counters[c.NEXT_ARRIVAL]))
+    if progress is not None:
+        progress(int(w.counters[c.NEXT_ARRIVAL]))
     return _run_of(flat, w, replication, level)
 
 
@@ -53,7 +55,7 @@ def world(flat: Flat, *, keeps_rows: bool) -> World:
     ):  # fmt: skip
         state[:, column] = 0
     counters = np.zeros(c.COUNTERS, dtype=np.int64)
-    counters[c.SLOTS_FREE] = counters[c.SECOND] = counters[c.PENDING] = -1
+    counters[c.SLOTS_FREE] = counters[c.PENDING] = -1
     counters[c.BIN_NS] = NS_PER_S
     table = np.tile(np.array(BLANK, dtype=np.int64), (tasks, 1))
     table[:, COLUMN["task"]] = np.arange(tasks)

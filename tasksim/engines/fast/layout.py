@@ -118,16 +118,18 @@ NO_LIMIT, TOKEN_BUCKET, CELL_RATE = range(3)
     FORGOTTEN_COUNT,
     ROWS,
     END_AT,
-    SECOND,
+    SECOND_END,
     IN_SECOND,
     POLLS_IN_SECOND,
     PEAK,
     PEAK_POLLS,
     BIN_NS,
     BINS_USED,
+    BIN,
+    BIN_END,
     PENDING,
-) = range(20)
-COUNTERS: Final = 20
+) = range(22)
+COUNTERS: Final = 22
 
 LANES: Final = 4  # of what comes nearly in order
 

@@ -8,6 +8,8 @@ from typing import Final
 
 from tasksim.engines.fast.jit import inlined, outlined
 from tasksim.engines.fast.layout import (
+    BIN,
+    BIN_END,
     BIN_NS,
     BINS_USED,
     END_AT,
@@ -17,7 +19,7 @@ from tasksim.engines.fast.layout import (
     PEAK_POLLS,
     POLLS_IN_SECOND,
     ROWS,
-    SECOND,
+    SECOND_END,
 )
 from tasksim.eventlog.recorder import BINS_MAX
 from tasksim.eventlog.schema import TASK_TYPES
@@ -147,19 +149,26 @@ def _count(w, at, operation, reason):
     w.requests[0, operation] += 1
     if reason == _RATE_LIMITED:
         w.requests[1, operation] += 1
-    second = at // NS_PER_S
-    if second != counters[SECOND]:
-        counters[SECOND] = second
+    if at >= counters[SECOND_END]:
+        counters[SECOND_END] = (at // NS_PER_S + 1) * NS_PER_S
         settle_second(counters)
     counters[IN_SECOND] += 1
     if operation == _GET:
         counters[POLLS_IN_SECOND] += 1
-    index = at // counters[BIN_NS]
-    while index >= BINS_MAX:
+    if at >= counters[BIN_END]:
+        _next_bin(w, at)
+    w.bins[operation, counters[BIN]] += 1
+
+
+@outlined
+def _next_bin(w, at):
+    """The bin of that instant, in bins that are wide enough to have one; the first that is used."""
+    counters = w.counters
+    while at // counters[BIN_NS] >= BINS_MAX:
         _widen(w)
-        index = at // counters[BIN_NS]
-    w.bins[operation, index] += 1
-    counters[BINS_USED] = max(counters[BINS_USED], index + 1)
+    counters[BIN] = at // counters[BIN_NS]
+    counters[BIN_END] = (counters[BIN] + 1) * counters[BIN_NS]
+    counters[BINS_USED] = max(counters[BINS_USED], counters[BIN] + 1)
 
 
 @outlined

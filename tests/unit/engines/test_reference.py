@@ -368,7 +368,7 @@ def test_policies_are_compared_on_the_same_world() -> None:
 
 
 def test_progress_is_told_and_changes_nothing() -> None:
-    scenario = load("minimal")
+    scenario = load("minimal", ["engine=reference"])
     told: list[int] = []
     watched = simulate(scenario, progress=told.append)
     assert told == [0, 500]
