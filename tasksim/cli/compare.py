@@ -28,6 +28,7 @@ def add_to(subparsers: Any) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override a key of all"
     )
     parser.add_argument("--replications", type=positive, default=10, metavar="N")
+    parser.add_argument("--jobs", type=positive, metavar="N", help="processes; all cores if absent")
     add_force(parser)
     add_answer(parser)
     parser.set_defaults(act=act)
@@ -43,7 +44,7 @@ def act(args: argparse.Namespace) -> int:
     for each in contenders:
         require_affordable(each.scenario, "summary", args.replications, force=args.force)
     with waiting(f"{len(contenders)} scenarios, {args.replications} replications each"):
-        comparison = compare(contenders, args.replications)
+        comparison = compare(contenders, args.replications, jobs=args.jobs or -1)
     if not comparison.replications:
         print("interrupted before the first replication was finished", file=sys.stderr)
         return 130

@@ -6,7 +6,7 @@ Rule 2: a difference is told only where its interval excludes zero.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -144,14 +144,22 @@ def _preset(name: str) -> str:
 
 
 def compare(
-    contenders: Sequence[Contender], replications: int, *, progress: Progress | None = None
+    contenders: Sequence[Contender],
+    replications: int,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Comparison:
-    """Run every contender's replications 0 to n - 1; Ctrl-C keeps those that all have."""
+    """Run every contender's replications 0 to n - 1; Ctrl-C keeps those that all have.
+
+    *jobs* are processes, -1 as many as there are cores; the answer does not depend on them.
+    """
     trees: list[list[dict[str, float]]] = []
     interrupted = False
+    scenarios = [each.scenario for each in contenders]
     try:
-        for replication in range(replications):
-            trees.append([_values(each.scenario, replication) for each in contenders])
+        for row in _rows(scenarios, replications, jobs):
+            trees.append(row)
             if progress is not None:
                 progress(len(trees) * len(contenders))
     except KeyboardInterrupt:
@@ -166,10 +174,30 @@ def compare(
     )
 
 
+def _rows(
+    scenarios: Sequence[Scenario], replications: int, jobs: int
+) -> Iterator[list[dict[str, float]]]:
+    """Metrics of all scenarios, replication by replication, in order."""
+    if jobs == 1:
+        for replication in range(replications):
+            yield _row(scenarios, replication)
+        return
+    from joblib import Parallel, delayed  # noqa: PLC0415 - loads on use
+
+    yield from Parallel(n_jobs=jobs, return_as="generator")(
+        delayed(_row)(scenarios, replication) for replication in range(replications)
+    )
+
+
+def _row(scenarios: Sequence[Scenario], replication: int) -> list[dict[str, float]]:
+    return [_values(scenario, replication) for scenario in scenarios]
+
+
 def _values(scenario: Scenario, replication: int) -> dict[str, float]:
     """Every metric of one run, by its dotted name."""
     summary = summarise([simulate(scenario, replication=replication, level="tasks")], scenario)
-    found = {metric: summary.get(metric) for metric in METRICS}
+    names = METRICS | {f"own.{name}" for name in scenario.metrics}
+    found = {metric: summary.get(metric) for metric in names}
     return {metric: estimate.value for metric, estimate in found.items() if estimate is not None}
 
 

@@ -91,3 +91,8 @@ def test_scenarios_are_compared_too(capsys: Any) -> None:
     command = ["compare", "minimal", "test-execution", "--set", "tasks=50", "--replications", "2"]
     assert main(command) == 0
     assert "they do not see the same tasks" in capsys.readouterr().out
+
+
+def test_the_answer_does_not_depend_on_the_number_of_processes() -> None:
+    contenders = contenders_of(["demo"], ["aws-waiter"], QUICK)
+    assert compare(contenders, 3, jobs=2) == compare(contenders, 3)
