@@ -138,8 +138,11 @@ class Digest:
 class SummaryRecorder(TaskRecorder):
     """Adds up occurrences; keeps rows of tasks of which more is to come."""
 
-    def __init__(self, warm_at: int, *, stops_slowly: bool = False) -> None:
+    def __init__(
+        self, warm_at: int, *, stops_slowly: bool = False, forgets_any: bool = False
+    ) -> None:
         super().__init__()
+        self._forgets_any = forgets_any  # whether what is kept for ever may go all the same
         self._stops_slowly = stops_slowly  # whether a worker may be freed after its task is over
         self._warm_at = warm_at
         self._last_arrival = -1
@@ -223,7 +226,8 @@ class SummaryRecorder(TaskRecorder):
             return
         is_kept_for_ever = row[COLUMN["keep_alive_ns"]] == NEVER
         is_forgotten = any(row[COLUMN[name]] != NEVER for name in FORGOTTEN)
-        if is_forgotten or (is_kept_for_ever and row[COLUMN["terminal_at"]] != NEVER):
+        is_left_alone = is_kept_for_ever and not self._forgets_any
+        if is_forgotten or (is_left_alone and row[COLUMN["terminal_at"]] != NEVER):
             self._fold(self._tasks.pop(task))
 
     def _fold(self, row: Row) -> None:

@@ -61,7 +61,7 @@ PRESETS: Final[dict[str, Preset]] = {
     ),
     "inspector": Preset(
         HintPolling(default_s=5.0),
-        "modelcontextprotocol/inspector 1037, 1192: raced against notifications, push = 'wakes'",
+        "MCP inspector 1037, 1192: raced against notifications, push = 'wakes'",
     ),
     "deer-flow": Preset(BackoffPolling(base_s=5.0, factor=2.0, cap_s=30.0), "deer-flow 4690"),
     "kibana": Preset(

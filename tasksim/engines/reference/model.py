@@ -39,7 +39,13 @@ def recorder_of(level: Level, scenario: Scenario) -> EventRecorder | TaskRecorde
         return EventRecorder()
     if level == "tasks":
         return TaskRecorder()
-    return SummaryRecorder(ns_from_s(scenario.warmup_s), stops_slowly=scenario.receiver.stop_s > 0)
+    store = scenario.receiver.store
+    evicts = store is not None and store.when_full == "evicts"
+    return SummaryRecorder(
+        ns_from_s(scenario.warmup_s),
+        stops_slowly=scenario.receiver.stop_s > 0,
+        forgets_any=evicts or any(not r.durable for r in scenario.faults.restarts),
+    )
 
 
 class LeakError(AssertionError):

@@ -13,7 +13,7 @@ from tasksim.engines.reference.model import Model
 from tasksim.eventlog.digest import Histogram, bucket_of, end_of
 from tasksim.metrics.estimators import Estimate, quantile
 from tasksim.metrics.summary import summarise
-from tasksim.scenario.loading import catalogue_names, load
+from tasksim.scenario.loading import catalogue_names, load, parse
 
 
 @given(st.integers(0, 1 << 60))
@@ -106,3 +106,23 @@ def test_the_digest_is_the_same_in_another_run_and_another_for_another_seed() ->
         found.add(run.digest.digest())
     assert len(found) == 2
     assert math.isnan(Histogram().quantile(0.5))
+
+
+def test_what_is_kept_for_ever_may_be_evicted_all_the_same() -> None:
+    scenario = parse(
+        """
+        tasks = 10
+        [arrivals]
+        kind = "constant"
+        rate = 1
+        [[work]]
+        duration = { kind = "constant", value_s = 0.25 }
+        [receiver]
+        keep_alive = { unlimited = true }
+        store = { limit = 2, when_full = "evicts" }
+        """,
+        "evicting.toml",
+    )
+    found = summarise([simulate(scenario, level="summary")], scenario).get("resident_tasks.max")
+    assert found is not None
+    assert found.value == 2
