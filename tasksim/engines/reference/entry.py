@@ -33,6 +33,7 @@ class Entry:
         self._in_hand: Counter[tuple[Operation, str]] = Counter()
         self._adapted: dict[tuple[Operation, str], int] = {}  # thousandths
         self._desk: Desk | None = None
+        self._is_open = receiver.handling is None and not self._shapers
         self._costs_ns: dict[Operation, int] = {}
         handling = receiver.handling
         if handling is not None:
@@ -46,6 +47,11 @@ class Entry:
                 Operation.CANCEL: ns_from_s(handling.cancel_s),
                 Operation.INPUT: ns_from_s(handling.input_s),
             }
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing keeps a request from being looked at at once."""
+        return self._is_open
 
     def leftovers(self) -> dict[str, int]:
         """What is still held; all 0 when every request has been looked at."""

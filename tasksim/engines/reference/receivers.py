@@ -136,6 +136,9 @@ class ReceiverSide:
                lambda _: self.arrive(peer, session, request, operation))  # fmt: skip
             peer.expect(None)
             return
+        if self._entry.is_open:
+            self._take(peer, session, request)
+            return
         tie = rank(TIE_OF[type(request)], peer.plan.index, request.attempt)
         wait_ns = self._entry.enter(
             operation, peer.principal, tie,
