@@ -21,11 +21,13 @@ def add_to(subparsers: Any) -> None:
         help="1:60:log12, 10:100:lin10, or values between commas; may be given several times",
     )
     parser.add_argument("--replications", type=positive, default=5, metavar="N")
-    parser.add_argument("--jobs", type=positive, metavar="N", help="processes; all cores if absent")
-    parser.add_argument(
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=positive, metavar="N", help="processes; all cores if absent")
+    where.add_argument(
         "--cluster",
         metavar="ADDRESS",
-        help="of a Dask scheduler that you trust, such as tcp://10.0.0.5:8786; it does the work",
+        help="of a Dask scheduler, such as tcp://10.0.0.5:8786; it does the work. Only a cluster "
+        "that you trust: what Dask exchanges with it can run any code",
     )
     parser.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="tables, figure, and finished points"
@@ -36,6 +38,7 @@ def add_to(subparsers: Any) -> None:
 
 def act(args: argparse.Namespace) -> int:
     """Run what is not there yet, print and write the table."""
+    from tasksim.planning.clusters import require_cluster  # noqa: PLC0415
     from tasksim.planning.provenance import versions  # noqa: PLC0415
     from tasksim.planning.sweep import (  # noqa: PLC0415
         axis_of,
@@ -49,6 +52,8 @@ def act(args: argparse.Namespace) -> int:
     axes = [axis_of(text) for text in args.over]
     points = points_of(args.scenario, axes, args.set)
     require_affordable_points(points, args.replications, force=args.force)
+    if args.cluster is not None:
+        require_cluster(args.cluster)
     results.require_writable(args.out)
     with counting("sweeping", len(points)) as progress:
         done = sweep(

@@ -109,6 +109,9 @@ def _split(spec: str) -> Iterator[str]:
 
 def points_of(source: str, axes: Sequence[Axis], overrides: Sequence[str]) -> tuple[Point, ...]:
     """Every combination, checked. InputError names every one that cannot be run."""
+    keys = [axis.key for axis in axes]
+    if twice := sorted({key for key in keys if keys.count(key) > 1}):
+        raise InputError(f"--over: {', '.join(twice)}: is given more than once")
     count = math.prod(len(axis.values) for axis in axes)
     if count > POINTS_MAX:
         raise InputError(f"--over: {count:,} points are more than {POINTS_MAX:,}")

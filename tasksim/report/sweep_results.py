@@ -45,7 +45,10 @@ def write(folder: Path, sweep: Sweep, origin: dict[str, Any]) -> Iterator[Path]:
     table.writeheader()
     table.writerows(rows)
     yield place(folder / "sweep.csv", out.getvalue().encode())
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(rows, columns=[*keys, "metric", "value", "half_width_95"])
+    for axis in sweep.axes:
+        if _places(axis.values)[1]:
+            frame[axis.key] = pd.to_numeric(frame[axis.key])
     yield placed_by(folder / "sweep.parquet", lambda draft: frame.to_parquet(draft, index=False))
     if len(sweep.axes) <= 2 and rows:
         yield from place_figure(folder, sweep_figure(sweep))
@@ -75,7 +78,7 @@ def _cell(estimate: Any) -> str:
 
 
 def sweep_figure(sweep: Sweep) -> "Figure":
-    """Lines over one swept key; over two, a line a value of the second."""
+    """Lines over one swept key; over two, a map of the first of each panel's metrics."""
     import matplotlib as mpl  # noqa: PLC0415
 
     mpl.use("Agg")
@@ -117,7 +120,8 @@ def _draw_lines(ax: "Axes", sweep: Sweep, lines: tuple[tuple[str, str], ...]) ->
         ax.minorticks_off()
     ax.set_xlabel(axis.key)
     ax.set_ylim(bottom=0)
-    ax.legend(frameon=False, fontsize=8)
+    if ax.lines:
+        ax.legend(frameon=False, fontsize=8)
 
 
 def _draw_map(ax: "Axes", sweep: Sweep, metric: str) -> None:

@@ -12,6 +12,7 @@ from tasksim.engines import simulate
 from tasksim.metrics.summary import summarise
 from tasksim.planning import sweep as sweeping
 from tasksim.planning.sweep import axis_of, estimates_of, points_of, sweep
+from tasksim.report.sweep_results import sweep_figure
 from tasksim.scenario.loading import load
 from tasksim.scenario.problems import InputError
 
@@ -43,6 +44,12 @@ def test_every_point_is_checked_before_the_first_one_runs() -> None:
     assert "not -1" in told
     assert "not -2" in told
     assert "receiver.workers" in told
+
+
+def test_a_key_is_swept_once() -> None:
+    axes = [axis_of("receiver.workers=1,2"), axis_of("receiver.workers=3,4")]
+    with pytest.raises(InputError, match=r"receiver.workers: is given more than once"):
+        points_of("demo", axes, [])
 
 
 def points(*over: str) -> Any:
@@ -111,7 +118,7 @@ def test_the_command_leaves_a_tidy_table_and_a_figure(
     table, frame = pd.read_csv(tmp_path / "sweep.csv"), pd.read_parquet(tmp_path / "sweep.parquet")
     assert list(table.columns) == [*(text.split("=")[0] for text in over), "metric", "value",
                                    "half_width_95"]  # fmt: skip
-    assert len(table) == len(frame)
+    pd.testing.assert_frame_equal(table, frame)
     polls = table[table["metric"] == "polls_per_task.mean"].groupby(INTERVAL)["value"].mean()
     assert polls.loc[1] > polls.loc[5]
     assert (tmp_path / "figure.png").stat().st_size > 10_000
@@ -124,3 +131,12 @@ def test_bad_input_writes_nothing(capsys: Any, tmp_path: Path) -> None:
     assert main(["sweep", "demo", "--over", f"{INTERVAL}=0,1", "--out", str(out)]) == 2
     assert "must be > 0" in capsys.readouterr().err
     assert not out.exists()
+
+
+@pytest.mark.parametrize("over", [["receiver.workers=1,2"], ["receiver.workers=1,2", "seed=1,2"]])
+def test_a_figure_of_metrics_that_nothing_was_measured_of(tmp_path: Path, over: list[str]) -> None:
+    axes = [axis_of(text) for text in over]
+    found = points_of("demo", axes, ["tasks=60"])  # all within the warm-up: no detection counts
+    done = sweep(axes, found, replications=1, folder=tmp_path, jobs=1)
+    assert all("detection_delay_s.mean" not in estimates_of(values) for values in done.values)
+    assert sweep_figure(done) is not None  # without a warning, which would be an error here
