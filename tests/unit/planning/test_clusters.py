@@ -24,7 +24,7 @@ def address() -> Iterator[str]:
 
 def test_two_workers_of_a_cluster_give_what_one_process_gives(address: str, tmp_path: Path) -> None:
     axes = [axis_of("receiver.workers=1,2,4")]
-    points = points_of("minimal", axes, ["tasks=40"])
+    points = points_of("minimal", axes, ["tasks=40", "engine=reference"])
     finished: list[int] = []
     there = sweep(axes, points, replications=2, folder=tmp_path / "a", cluster=address,
                   progress=finished.append)  # fmt: skip
@@ -37,7 +37,8 @@ def test_two_workers_of_a_cluster_give_what_one_process_gives(address: str, tmp_
 
 
 def command(out: Path, *more: str) -> list[str]:
-    return ["sweep", "minimal", "--over", "receiver.workers=1,2", "--out", str(out), *more]
+    quick = ["--set", "tasks=40", "--set", "engine=reference", "--replications", "2"]
+    return ["sweep", "minimal", "--over", "receiver.workers=1,2", *quick, "--out", str(out), *more]
 
 
 @pytest.mark.parametrize("where", ["nobody", "silent", "no-port", "foo://x:1", ""])
@@ -94,7 +95,7 @@ def test_workers_of_another_version_are_refused(
 ) -> None:
     monkeypatch.setattr("tasksim.planning.clusters.versions", lambda: {"tasksim": "0"})
     axes = [axis_of("receiver.workers=1")]
-    points = points_of("minimal", axes, ["tasks=40"])
+    points = points_of("minimal", axes, ["tasks=40", "engine=reference"])
     with pytest.raises(ClusterError, match=r"has tasksim .*, not 0"):
         sweep(axes, points, replications=1, folder=tmp_path, cluster=address)
 
