@@ -87,14 +87,16 @@ def sweep_figure(sweep: Sweep) -> "Figure":
     figure = Figure(figsize=(10, 7), layout="constrained")
     axes = figure.subplots(2, 2)
     keys = " and ".join(axis.key for axis in sweep.axes)
-    several = f", 95 % intervals of {sweep.replications} replications"
-    figure.suptitle(f"What {keys} does{several if sweep.replications > 1 else ''}", fontsize=11)
+    is_map = len(sweep.axes) == 2
+    shown = "means" if is_map else "95 % intervals"
+    several = f", {shown} of {sweep.replications} replications" if sweep.replications > 1 else ""
+    figure.suptitle(f"What {keys} {'do' if is_map else 'does'}{several}", fontsize=11)
     for ax, (label, lines) in zip(axes.flat, PANELS, strict=True):
-        if len(sweep.axes) == 1:
-            _draw_lines(ax, sweep, lines)
-        else:
+        if is_map:
             _draw_map(ax, sweep, lines[0][1])
             label = f"{label} ({lines[0][0]})"  # noqa: PLW2901 - the map shows one of the two
+        else:
+            _draw_lines(ax, sweep, lines)
         ax.set_title(label, fontsize=10)
         ax.spines[["top", "right"]].set_visible(False)
     return figure
@@ -133,7 +135,8 @@ def _draw_map(ax: "Axes", sweep: Sweep, metric: str) -> None:
             row = list(second.values).index(point.settings[1])
             column = list(first.values).index(point.settings[0])
             grid[row, column] = estimate.value
-    image = ax.imshow(grid, aspect="auto", origin="lower", cmap="Greys")
+    top = float(np.nanmax(grid, initial=0.0, where=~np.isnan(grid))) or 1.0
+    image = ax.imshow(grid, aspect="auto", origin="lower", cmap="Greys", vmin=0, vmax=top)
     ax.figure.colorbar(image, ax=ax)
     ax.set_xticks(range(len(first.values)), first.values, fontsize=7, rotation=45)
     ax.set_yticks(range(len(second.values)), second.values, fontsize=7)
