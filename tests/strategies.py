@@ -301,6 +301,10 @@ def make_whole(draw: Any, document: dict[str, Any], *, counted: bool) -> None:
     for population in document["requesters"]:
         if document.get("batch", 1) == 1:
             del population["waits_for"]
+        if population.get("waits_for", "each") == "each":
+            population.pop("rest", None)
+    if receiver["keep_alive"]["unlimited"]:
+        del receiver["keep_alive"]["default_s"]
     if receiver["dialect"] == "sep-1686" and draw(st.booleans()):
         give_children(draw, document)
     drop_other_dialects(document)

@@ -21,7 +21,7 @@ from tasksim.metrics.path import number_over_time, time_mean_and_max
 from tasksim.protocol.occurrences import Operation, Reason
 from tasksim.protocol.states import Status
 from tasksim.scenario.model import Scenario
-from tasksim.scenario.own_files import function_of
+from tasksim.scenario.own_files import answered, function_of
 from tasksim.units import NS_PER_S, ns_from_s
 
 LEVELS: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -148,7 +148,13 @@ def _metrics(run: Run, scenario: Scenario, warm_at: int) -> Tree:
     tree |= _state(run.tasks, scenario, warm_at)
     if scenario.metrics:
         tree["own"] = {
-            name: float(function_of(own.file, own.function, ("tasks",))(table.columns()))
+            name: float(
+                answered(
+                    f"metrics.{name}",
+                    (table.columns(),),
+                    function_of(own.file, own.function, ("tasks",)),
+                )
+            )
             for name, own in scenario.metrics.items()
         }
     return with_answering(tree, scenario)

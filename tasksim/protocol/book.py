@@ -78,7 +78,7 @@ class Book:
             return self._admit(key, caller, message, now)
         entry = Queued(caller.owner, caller.session, caller.requester, message, caller.via)
         for place, waiting in enumerate(queue):
-            if (waiting.owner, waiting.message.task_id) == (caller.owner, message.task_id):
+            if self._is_same(waiting, caller, message):
                 again = replace(message, draw=waiting.message.draw)  # the same request once more
                 queue[place] = replace(entry, message=again)
                 return [Hold()]
@@ -88,6 +88,13 @@ class Book:
         queue.append(entry)
         self._observe(now, Kind.QUEUED, number_of(message.draw), Operation.CREATE, message.attempt)
         return [Hold(takes_on=True)]
+
+    def _is_same(self, waiting: Queued, caller: Caller, message: Create) -> bool:
+        """Whether a creation is the one that waits, once more: by its id, where it has one."""
+        if self._rules.manners.mints_ids:
+            ids = (waiting.message.request_id, message.request_id)
+            return waiting.session == caller.session and ids[0] == ids[1]
+        return (waiting.owner, waiting.message.task_id) == (caller.owner, message.task_id)
 
     def _makes_room(self, now: int) -> bool:
         """Whether one more task can be remembered; a full store may forget one for it."""
@@ -256,6 +263,8 @@ class Book:
 
     def _answer_held(self, record: TaskRecord, now: int) -> list[Output]:
         """Something has changed: answer who waits for that."""
+        if record.is_over(now):
+            return self._refuse_held(record, TaskExpiredError(), now)
         outputs: list[Output] = []
         kind = None if record.status in TERMINAL else Get
         for held in self._holds.release(record.key, kind):

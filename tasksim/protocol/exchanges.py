@@ -112,6 +112,7 @@ class Exchanges:
         "_phase",
         "_polled_at",
         "_prompted",
+        "_quickest_ns",
         "_refused",
         "_rules",
         "_seen",
@@ -163,6 +164,7 @@ class Exchanges:
         self._down_until = 0  # until when it hears nothing
         self._heard_at = 0  # when the task showed itself first
         self._clear_at = 0  # when it was last known not to have ended
+        self._quickest_ns = 0  # the shortest round trip of its requests
         self._milestone = 0  # intermediate results that are known of
         self._children: set[str] = set()  # tasks that the task has asked for
         self._hint_ns = ABSENT

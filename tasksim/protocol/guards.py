@@ -39,15 +39,16 @@ class Guard:
 
     def refuses(self, now: int, *, is_retry: bool) -> tuple[Reason, int] | None:
         """Why a request may not go, and for how long that is so; None when it may."""
-        rules = self._rules
-        if rules.budget is not None:
-            self._balance, may_go = retries.budget(rules.budget, self._balance, is_retry=is_retry)
-            if not may_go:
-                return Reason.BUDGET_SPENT, 0
+        rules, balance, state = self._rules, self._balance, self._breaker
         if rules.breaker is not None:
-            self._breaker, wait_ns = retries.breaker(rules.breaker, self._breaker, now)
+            state, wait_ns = retries.breaker(rules.breaker, state, now)
             if wait_ns > 0:
                 return Reason.BREAKER_OPEN, wait_ns
+        if rules.budget is not None:
+            balance, may_go = retries.budget(rules.budget, balance, is_retry=is_retry)
+            if not may_go:
+                return Reason.BUDGET_SPENT, 0
+        self._balance, self._breaker = balance, state  # what is refused consumes nothing
         return None
 
     def hears(self, now: int, *, ok: bool) -> None:

@@ -95,15 +95,14 @@ class Lifecycle(Book):
         """Wait for child tasks, which the requester is to create; those that are there count."""
         record = self._found(key)
         record.children = children_of(key[1], calls)
-        left = set()
-        for each in record.children:
-            known = self._records.get((key[0], each.task_id))
-            if known is None or known.status is not Status.COMPLETED:
-                left.add(each.task_id)
+        done = record.children_done
+        left = {each.task_id for each in record.children if each.task_id not in done}
         record.children_left = left
         self._observe(
             now, Kind.CHILDREN_ASKED, record.number, NONE, 0, record.status, NONE, len(left)
         )
+        if not all(done.values()):
+            return [*self.work_failed(key, NO_CHILD, now), StopWork(key)]
         if not left:
             return [ResumeWork(key)]
         self._wait_for_requester(record, now)
@@ -178,6 +177,9 @@ class Lifecycle(Book):
                 continue
             if record.status is Status.INPUT_REQUIRED:
                 self._resume(record, now)
+            elif record.children_left:
+                record.input_until = None
+                self._rearm(record)
             record.children_left.clear()
             record.milestone = 0
             outputs.append(StartWork(record.key, record.call, record.number, record.via))
@@ -225,7 +227,10 @@ class Lifecycle(Book):
     def _expire(self, record: TaskRecord, at: int) -> list[Output]:
         """Forget a task whose retention is over, and give up its work if it has not ended."""
         is_open = record.status not in TERMINAL
-        runs_from_creation = is_open or self._rules.anchor is Anchor.CREATION
+        is_anchored = self._rules.anchor is not Anchor.END and record.expires_at == (
+            record.created_at + record.keep_alive_ns
+        )
+        runs_from_creation = is_open or is_anchored
         refusals = self._forget(record, TaskExpiredError, at)
         self._observe(at, Kind.EXPIRED, record.number, NONE, 0, NONE, NONE, int(runs_from_creation))
         outputs: list[Output] = [StopWork(record.key)] if is_open else []
@@ -280,7 +285,7 @@ class Lifecycle(Book):
         rules = self._rules
         if record.keep_alive_ns == UNLIMITED or (status is Status.UNKNOWN and rules.keeps_unknown):
             record.expires_at = None
-        elif rules.anchor is not Anchor.CREATION:
+        elif rules.anchor is not Anchor.CREATION and not record.is_over(now):
             record.expires_at = now + record.keep_alive_ns
         self._rearm(record)
         return [
@@ -293,7 +298,10 @@ class Lifecycle(Book):
     def _tell_parent(self, record: TaskRecord, status: Status, now: int) -> list[Output]:
         """A child has ended: its parent goes on after the last, and fails with the first."""
         parent = None if record.parent is None else self._records.get(record.parent)
-        if parent is None or record.key[1] not in parent.children_left:
+        if parent is None or parent.status in TERMINAL:
+            return []
+        parent.children_done[record.key[1]] = status is Status.COMPLETED
+        if record.key[1] not in parent.children_left:
             return []
         parent.children_left.discard(record.key[1])
         if status is not Status.COMPLETED:

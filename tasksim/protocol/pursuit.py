@@ -34,6 +34,7 @@ class Pursuit(Exchanges):
         """The task has shown itself."""
         if not self._confirmed:
             self._heard_at = self._clear_at = now
+            self._quickest_ns = now - self._sent_at
         self._confirmed = True
         self._limited = 0
 
@@ -62,7 +63,7 @@ class Pursuit(Exchanges):
         if status is Status.COMPLETED and manners.early is Early.INLINED:
             self._observe(now, Kind.RETRIEVED, self.number, view.operation, 0, NONE, channel)
             return self._settle(Reason.RETRIEVED, now)
-        if self._rules.polling.tests_late:
+        if self._rules.polling.tests_late and manners.early is not Early.INLINED:
             self._seen = status
             self._phase = Phase.FETCHING
             self._is_on_way = False
@@ -173,6 +174,8 @@ class Pursuit(Exchanges):
         self._cancel_at = None
         if self._confirmed:
             return self._cancel(now)
+        if not self._tries and self._refused == len(self._creation_ids) - 1:
+            return self._close(Reason.CANCELLED, now)  # every creation was refused (R36)
         if self._phase is Phase.AWAITING:
             return self._cancel_unseen(now)
         self._cancel_waits = True  # a cancel must not overtake the creation
@@ -191,7 +194,13 @@ class Pursuit(Exchanges):
         is_known = rules.augmented and (self._confirmed or not rules.manners.mints_ids)
         if not is_known or not rules.remembers:
             return self._close(Reason.SUPERSEDED, now)
+        for _, ordinal, _ in self._answers:
+            self._prompted &= ~(1 << ordinal)  # asked again, it will be answered
         self._answers.clear()
+        if self._cancel_at is not None:
+            self._cancel_at = max(self._cancel_at, self._down_until)
+        if self._gives_up_at is not None:
+            self._gives_up_at = max(self._gives_up_at, self._down_until)
         self._set_aside()
         self._hint_ns = ABSENT
         self._is_on_way = False
@@ -226,7 +235,8 @@ class Pursuit(Exchanges):
 
     def _settle(self, outcome: Reason, now: int) -> list[Request]:
         """All is known: delete the task where that is wanted, and close."""
-        if not self._deletes or not self._rules.augmented:
+        rules = self._rules
+        if not (self._deletes and rules.augmented and rules.manners.deletes):
             return self._close(outcome, now)
         self._drop_asides()
         self._outcome = outcome

@@ -25,6 +25,7 @@ class TaskRecord:
         "asked",
         "call",
         "children",
+        "children_done",
         "children_left",
         "created_at",
         "deadline",
@@ -81,7 +82,7 @@ class TaskRecord:
         self.advised_ns: int | None = None  # interval that its requester was told last
         self.status = status  # R09: submitted
         self.started = False
-        self.deadline: int | None = None  # the one that it has in the queue
+        self.deadline: tuple[int, int] | None = None  # the one that it has in the queue
         self.expires_at: int | None = None
         self.input_until: int | None = None  # until when what it waits for must have come
         self.payload: Mapping[str, Any] | None = None
@@ -91,6 +92,7 @@ class TaskRecord:
         self.milestone = 0  # intermediate results so far
         self.children: tuple[Child, ...] = ()  # that its requester is to create
         self.children_left: set[str] = set()
+        self.children_done: dict[str, bool] = {}  # whether those that have ended completed
         self.asked = 0  # requests for input so far
         self.gets = 0  # answered with a status
         self.polled_at: int | None = None  # the last of them
@@ -217,8 +219,8 @@ class Records:
 
     def arm(self, record: TaskRecord, at: int, tie: Tie) -> None:
         """Give a task its one deadline."""
-        record.deadline = at
-        heappush(self._deadlines, (at, rank(tie, record.number), record.key))
+        record.deadline = (at, rank(tie, record.number))
+        heappush(self._deadlines, (*record.deadline, record.key))
         self._drop_stale()
 
     def disarm(self, record: TaskRecord) -> None:
@@ -244,6 +246,6 @@ class Records:
         queue = self._deadlines
         while queue:
             record = self._tasks.get(queue[0][2])
-            if record is not None and record.deadline == queue[0][0]:
+            if record is not None and record.deadline == queue[0][:2]:
                 return
             heappop(queue)

@@ -37,7 +37,7 @@ FORGOTTEN: Final = frozenset({Reason.NOT_FOUND, Reason.EXPIRED})
 OVER_LIMIT: Final = frozenset({Reason.CONCURRENCY, Reason.RATE_LIMITED, Reason.STORE_FULL})
 NOT_STARTED: Final = frozenset({Phase.CREATING, Phase.AWAITING})
 SETTLED: Final = frozenset({Phase.FETCHING, Phase.DELETING, Phase.CLOSED})
-HELD_NS: Final = 500_000_000  # an answer that takes longer was held
+HELD_NS: Final = 500_000_000  # an answer that takes so much longer than the quickest was held
 NEWS: Final = TERMINAL | {Status.INPUT_REQUIRED}
 
 
@@ -135,8 +135,12 @@ class Requester(Pursuit):
         """Another task of the batch was enough: let this one be, or cancel it."""
         if self.done:
             return []
-        requests = self._cancel(now) if cancels and self._confirmed else []
-        return requests + self._close(Reason.NOT_NEEDED, now)
+        is_to_be_cancelled = cancels and bool(self._creation_ids) and not self._detected
+        has_name = self._confirmed or not self._rules.manners.mints_ids
+        requests = self._cancel(now) if is_to_be_cancelled and has_name else []
+        requests += self._close(Reason.NOT_NEEDED, now)
+        self._cancel_waits = is_to_be_cancelled and not has_name  # for the id
+        return requests
 
     def on_reply(self, reply: Reply, now: int) -> list[Request]:
         """An answer arrived."""
@@ -280,13 +284,16 @@ class Requester(Pursuit):
 
     def _on_accepted(self, view: TaskView, now: int) -> list[Request]:
         """The creation was answered with the task: its id, its first hint (D2, D3)."""
-        if self.done:
+        if self.done and not self._cancel_waits:
             return []
         hint_ns = ABSENT if view.poll_interval_ns is None else view.poll_interval_ns
         self._observe(
             now, Kind.ANSWERED, self.number, Operation.CREATE, view.attempt, view.status, NONE,
             hint_ns,
         )  # fmt: skip
+        if self.done:
+            self.task_id = view.task_id
+            return self._cancel(now)
         if self._confirmed:
             return []  # another task of the same call, which nobody needs
         self._observe(now, Kind.CREATED_HEARD, self.number, Operation.CREATE)
@@ -355,8 +362,10 @@ class Requester(Pursuit):
 
     def _await_view(self, now: int) -> None:
         """Ask again: at once after a get that was held, else by the polling rule."""
-        hold_ns = self._rules.polling.hold_ns
-        if hold_ns and now - self._polled_at >= min(hold_ns // 2, HELD_NS):
+        hold_ns, took_ns = self._rules.polling.hold_ns, now - self._polled_at
+        was_held = took_ns - self._quickest_ns >= min(hold_ns // 2, HELD_NS)
+        self._quickest_ns = min(self._quickest_ns, took_ns)
+        if hold_ns and was_held:
             self._phase = Phase.WAITING
             self._wake(now + 1, Tie.POLL_DUE)
         else:
@@ -387,11 +396,13 @@ class Requester(Pursuit):
     def _on_original(self, reply: Result | Failure, now: int) -> list[Request]:
         """The original request was answered: a success wins (N01).
 
-        A failure waits for polls, unless nothing but this answer is waited for.
+        A failure waits for polls, unless nothing but this answer is waited for. A receiver that
+        makes the ids answers a creation with a task or, where it takes it for none, with this.
         """
-        is_fallback = self._rules.fallback is Fallback.ORIGINAL and self._phase is Phase.CREATING
-        is_awaited = is_fallback or self._phase is Phase.AWAITING
-        if not (self._rules.raced or is_awaited) or self._phase in {Phase.DELETING, Phase.CLOSED}:
+        rules = self._rules
+        answers = rules.fallback is Fallback.ORIGINAL or rules.manners.mints_ids
+        is_awaited = (answers and self._phase is Phase.CREATING) or self._phase is Phase.AWAITING
+        if not (rules.raced or is_awaited) or self._phase in {Phase.DELETING, Phase.CLOSED}:
             return []
         if isinstance(reply, Failure):
             self._observe(

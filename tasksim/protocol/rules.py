@@ -142,9 +142,9 @@ class RequesterRules:
     @property
     def listens(self) -> bool:
         """Whether the original response can matter to it."""
-        is_answered = not self.manners.mints_ids  # else the creation was answered long before
-        falls_back = self.fallback is Fallback.ORIGINAL
-        return not self.augmented or (is_answered and (self.raced or falls_back))
+        if self.manners.mints_ids or not self.augmented:
+            return True  # what is no task is answered, whatever was asked for
+        return self.raced or self.fallback is Fallback.ORIGINAL
 
 
 # Bits of a task's number: its place; above that which renewal of its id it is; above that which

@@ -145,7 +145,10 @@ class RetryBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """A requester asks for tasks and polls no faster: a token bucket on its own side."""
+    """A requester asks for tasks and polls no faster: a token bucket on its own side.
+
+    What it sends because of what it has just heard, as a poll at once, goes with that.
+    """
 
     __pydantic_config__: ClassVar[Any] = FORBID
     rate: Positive
@@ -207,7 +210,8 @@ class InputRequired:
 class Children:
     """Work that stops until child tasks are done, which its requester is to ask for.
 
-    *work* names their class. A child that does not complete makes its parent fail.
+    *work* names their class. A child that ends otherwise than completed makes its parent fail;
+    one that never comes to be does when the receiver's input_timeout_s has passed.
     """
 
     __pydantic_config__: ClassVar[Any] = FORBID

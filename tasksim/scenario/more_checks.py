@@ -14,7 +14,7 @@ from tasksim.scenario.places import Path
 from tasksim.scenario.polls import AgentPolling, LearningPolling, PythonPolling
 from tasksim.scenario.problems import suggestion
 from tasksim.scenario.quantiles import LawTables
-from tasksim.scenario.receiving import Adaptive, OwnLimit
+from tasksim.scenario.receiving import Adaptive, KeepAlive, OwnLimit
 
 Problem = tuple[Path, str]
 Check = Callable[[Scenario], Iterator[Problem]]
@@ -41,6 +41,8 @@ def batches_come_with_arrivals(scenario: Scenario) -> Iterator[Problem]:
                 ("requesters", index, "waits_for"),
                 "needs batch > 1: there is one task to wait for",
             )
+        if population.rest == "cancelled" and population.waits_for == "each":
+            yield ("requesters", index, "rest"), "needs waits_for = 'any': each is waited for"
 
 
 def keys_fit_the_dialect(scenario: Scenario) -> Iterator[Problem]:
@@ -127,6 +129,13 @@ def own_rules_can_be_used(scenario: Scenario) -> Iterator[Problem]:
             yield ("metrics", name, "file"), str(fault)
 
 
+def retention_is_said_once(scenario: Scenario) -> Iterator[Problem]:
+    """What is kept without end is kept for no default time."""
+    keep_alive = scenario.receiver.keep_alive
+    if keep_alive.unlimited and keep_alive.default_s != KeepAlive().default_s:
+        yield ("receiver", "keep_alive", "default_s"), "does nothing beside unlimited: drop one"
+
+
 def adaptive_limits_have_an_order(scenario: Scenario) -> Iterator[Problem]:
     """The limit starts within its bounds."""
     for name in OPERATIONS:
@@ -142,5 +151,6 @@ MORE_CHECKS: Final[tuple[tuple[Check, frozenset[str]], ...]] = (
     (children_have_a_class, frozenset({"requesters", "work"})),
     (requesters_laws_can_be_drawn, frozenset({"requesters", "faults"})),
     (own_rules_can_be_used, frozenset({"requesters", "receiver", "metrics"})),
+    (retention_is_said_once, frozenset({"receiver"})),
     (adaptive_limits_have_an_order, frozenset({"receiver"})),
 )

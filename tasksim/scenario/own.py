@@ -14,7 +14,13 @@ from typing import Final, Protocol, cast
 
 from tasksim.policies.limiters import FRESH, TAKEN, Limit
 from tasksim.policies.polling import Polling
-from tasksim.scenario.own_files import OwnFileError, function_of, tried
+from tasksim.scenario.own_files import (
+    OwnFileError,
+    OwnRuleError,
+    answered,
+    function_of,
+    tried,
+)
 from tasksim.scenario.polls import PythonPolling
 from tasksim.scenario.receiving import OwnLimit
 
@@ -74,8 +80,34 @@ def own_polling(settings: PythonPolling) -> Polling:
     for trial in TRIALS:
         _try(rule, settings, state, trial)
     return Polling(
-        gap_ns=rule, params=settings.params, jittered=settings.draws, learns=settings.learns
+        gap_ns=_watched(settings.function, rule),
+        params=settings.params,
+        jittered=settings.draws,
+        learns=settings.learns,
     )
+
+
+def _watched(name: str, rule: GapRule) -> GapRule:
+    """The rule, whose faults half through a run are told as such."""
+
+    def gap_ns(
+        params: tuple[float, ...],
+        state: tuple[float, ...],
+        attempt: int,
+        age_ns: int,
+        hint_ns: int,
+        retry_after_ns: int,
+        u: float,
+    ) -> int:
+        asked = (params, state, attempt, age_ns, hint_ns, retry_after_ns, u)
+        found: int = answered(name, asked, rule)
+        if type(found) is not int or not max(1, retry_after_ns) <= found < LONGEST_NS:
+            raise OwnRuleError(
+                f"{name}{asked} gives {found!r:.40}: whole ns, at least 1 and a Retry-After"
+            )
+        return found
+
+    return gap_ns
 
 
 def _try(
@@ -120,7 +152,26 @@ def own_limit(settings: OwnLimit) -> Limit:
             raise OwnFileError(f"{name} refuses and changes its state, or says no wait: {answer}")
         else:
             now += wait_ns
-    return Limit(take=take, params=settings.params, per_requester=settings.scope == "requester")
+    return Limit(
+        take=_watched_limit(name, take),
+        params=settings.params,
+        per_requester=settings.scope == "requester",
+    )
+
+
+def _watched_limit(name: str, take: TakeRule) -> TakeRule:
+    """The limiter, whose faults half through a run are told as such."""
+
+    def decide(
+        params: tuple[int, ...], state: tuple[int, ...], now: int
+    ) -> tuple[tuple[int, ...], int]:
+        answer = answered(name, (params, state, now), take)
+        if not _is_decision(answer) or (answer[1] != TAKEN and answer[1] <= 0):
+            raise OwnRuleError(f"{name}{(params, state, now)} gives {answer!r:.60}: no decision")
+        decision: tuple[tuple[int, ...], int] = answer
+        return decision
+
+    return decide
 
 
 def _is_decision(answer: object) -> bool:

@@ -13,9 +13,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from tasksim.scenario.problems import InputError
+
 
 class OwnFileError(ValueError):
     """The file holds no function that can be used."""
+
+
+class OwnRuleError(InputError):
+    """A function of the user's own fails, or answers nonsense, half through a run."""
 
 
 def function_of(file: Path, name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
@@ -44,6 +50,16 @@ def tried(name: str, asked: str, call: Callable[[], Any]) -> Any:
     if first != second:
         raise OwnFileError(f"{name} answers the same question in two ways ({asked})")
     return first
+
+
+def answered(name: str, arguments: tuple[Any, ...], call: Callable[..., Any]) -> Any:
+    """What a function says in a run; OwnRuleError with its arguments when it fails."""
+    try:
+        return call(*arguments)
+    except Exception as fault:  # whatever their code does wrong
+        asked = ", ".join(f"{each!r:.80}" for each in arguments)
+        why = f"{type(fault).__name__}: {fault}"
+        raise OwnRuleError(f"{name}({asked}) fails: {why}") from fault
 
 
 @lru_cache(maxsize=32)

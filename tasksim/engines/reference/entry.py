@@ -29,6 +29,7 @@ class Entry:
         self._shapers = shapers(receiver.rate_limits)
         self._shaped: dict[tuple[Operation, str], State] = {}
         self._inside: dict[At, Begin] = {}  # requests inside shapers, and how to drop them
+        self._stalled_until = 0
         self._limits = limits_in_hand(receiver.rate_limits)
         self._in_hand: Counter[tuple[Operation, str]] = Counter()
         self._adapted: dict[tuple[Operation, str], int] = {}  # thousandths
@@ -74,14 +75,25 @@ class Entry:
         if delay_ns == 0:
             return self._to_desk(operation, requester, tie, act, drop)
 
-        def let_in(_: object) -> None:
-            del self._inside[event]
+        def let_in() -> None:
             if self._to_desk(operation, requester, tie, act, drop) == AT_ONCE:
                 act()
 
-        event = At(self._env, self._env.now + delay_ns, tie, let_in)
-        self._inside[event] = drop
+        self._keep_inside(self._env.now + delay_ns, tie, drop, let_in)
         return LATER
+
+    def _keep_inside(self, until: int, tie: int, drop: Begin, let_in: Begin) -> None:
+        """Let a request in then, or when the receiver stands still no more."""
+
+        def go(_: object) -> None:
+            del self._inside[event]
+            if self._env.now < self._stalled_until:
+                self._keep_inside(self._stalled_until, tie, drop, let_in)
+            else:
+                let_in()
+
+        event = At(self._env, until, tie, go)
+        self._inside[event] = drop
 
     def _shape(self, shaper: LeakyBucket, operation: Operation, requester: str) -> int:
         """How long the request stays inside; negative: for how long there is no room."""
@@ -135,7 +147,8 @@ class Entry:
         self._adapted[key] = adapted(params, self._most(limit, key), self._in_hand[key], sojourn_ns)
 
     def stall(self, until: int) -> None:
-        """Nobody is answered before *until*."""
+        """Nobody is let in or answered before *until*."""
+        self._stalled_until = until
         if self._desk is not None:
             self._desk.stall(until)
 
@@ -145,7 +158,8 @@ class Entry:
         for event, drop in inside.items():
             self._env.cancel(event)
             drop()
-        self._shaped.clear()
-        self._adapted.clear()
+        self._stalled_until = 0
         if self._desk is not None:
             self._desk.stop_all()
+        self._shaped.clear()
+        self._adapted.clear()

@@ -188,7 +188,7 @@ class Model:
             call=self._calls[plan.work_class],
             on_closed=on_closed,
         )
-        if self._scenario.batch > 1:
+        if self._scenario.requesters[plan.population].waits_for == "any":
             self._batches.setdefault(self._leader(plan), []).append(side)
         self._doors.enter(side)
         if self._progress is not None and self._arrived % PROGRESS_EVERY == 0:
@@ -202,17 +202,22 @@ class Model:
 
     def _leave(self, plan: TaskPlan) -> None:
         """The requester is through with a task; the rest of its batch may be needed no longer."""
-        self._doors.leave(plan)
-        batch = self._batches.get(self._leader(plan)) if self._scenario.batch > 1 else None
-        waits_for = self._scenario.requesters[plan.population].waits_for
-        if batch is None or waits_for == "each" or not any(s.is_satisfied for s in batch):
-            return
-        del self._batches[self._leader(plan)]
-        for side in batch:
-            if self._doors.withdraw(side):
+        batch = self._batches.get(self._leader(plan), [])
+        if any(side.is_satisfied for side in batch):
+            del self._batches[self._leader(plan)]
+            waiting = [side for side in batch if self._doors.withdraw(side)]
+            for side in waiting:
                 side.drop()
-            else:
+            for side in batch:
                 side.let_be()
+        elif batch and all(side.is_done for side in batch):
+            del self._batches[self._leader(plan)]
+        self._doors.leave(plan)
+
+    def renew(self, old: RequesterSide, new: RequesterSide) -> None:
+        """The same task of a batch under another id."""
+        batch = self._batches.get(self._leader(old.plan), [])
+        batch[:] = [new if side is old else side for side in batch]
 
     def _require_empty(self) -> None:
         left = {**self.receiver.leftovers(), "tasks held back": self._doors.waiting}

@@ -128,6 +128,11 @@ class RequesterSide:
         """Whether it is done and has the result."""
         return self._machine.done and self._machine.outcome is Reason.RETRIEVED
 
+    @property
+    def is_done(self) -> bool:
+        """Whether it is done, whatever came of it, and will not ask anew."""
+        return self._machine.done and not self._machine.renews
+
     def start(self, *, asked_at: int | None = None) -> None:
         """Its turn has come: ask for the task, or ask again for what was asked for before."""
         now = self._env.now
@@ -277,6 +282,7 @@ class RequesterSide:
             parent_id=self._parent_id,
         )
         model.announce(plan)
+        model.renew(self, side)
         side.start(asked_at=self._machine.asked_at)
 
     def _send(self, request: Request) -> None:
