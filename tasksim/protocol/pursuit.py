@@ -157,6 +157,10 @@ class Pursuit(Exchanges):
         self._wake(now + gap_ns, Tie.POLL_DUE)
         return []
 
+    def _await_original(self, now: int) -> None:
+        self._phase = Phase.AWAITING
+        self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
+
     def _await_next_poll(self, now: int, retry_after_ns: int) -> None:
         self._phase = Phase.WAITING
         self._wake(now + self._gap_ns(self._attempt, now, retry_after_ns), Tie.POLL_DUE)

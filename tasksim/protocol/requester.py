@@ -237,10 +237,6 @@ class Requester(Pursuit):
             self._await_original(now)
         return requests
 
-    def _await_original(self, now: int) -> None:
-        self._phase = Phase.AWAITING
-        self._wake(now + self._rules.request_timeout_ns, Tie.REQUEST_TIMEOUT)
-
     def _on_created_timeout(self, now: int) -> list[Request]:
         """No notification: ask once more (N05), or go on without it (N03, N04)."""
         self._observe(now, Kind.CREATED_TIMED_OUT, self.number)

@@ -20,6 +20,31 @@ AT_ONCE: Final = -1  # the request is looked at now
 LATER: Final = -2  # it waits for its turn; any other answer is a refusal, and how long to wait
 
 
+class Standing:
+    """Requests that wait for a receiver that stands still."""
+
+    def __init__(self, env: RankedEnvironment) -> None:
+        self._env = env
+        self._drops: dict[At, Begin] = {}
+
+    def add(self, until: int, tie: int, go_on: Begin, drop: Begin) -> None:
+        """Let a request go on then, unless it is dropped."""
+
+        def go(_: object) -> None:
+            del self._drops[event]
+            go_on()
+
+        event = At(self._env, until, tie, go)
+        self._drops[event] = drop
+
+    def drop_all(self) -> None:
+        """Drop every request, as a restart does; who sent it is told."""
+        drops, self._drops = self._drops, {}
+        for event, drop in drops.items():
+            self._env.cancel(event)
+            drop()
+
+
 class Entry:
     """Shapers, limits of requests in hand, and the desk of one receiver."""
 

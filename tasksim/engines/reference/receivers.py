@@ -8,7 +8,7 @@ Rule 2: whatever belongs to a task is kept under its key and dropped when its wo
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from tasksim.engines.reference.entry import AT_ONCE, LATER, Entry
+from tasksim.engines.reference.entry import AT_ONCE, LATER, Entry, Standing
 from tasksim.engines.reference.network import REPLY_TIE_OF
 from tasksim.engines.reference.opened import (
     FAILURE_TEXT,
@@ -20,7 +20,7 @@ from tasksim.engines.reference.opened import (
 )
 from tasksim.engines.reference.ranked import At, RankedEnvironment, Wakeup
 from tasksim.engines.reference.requesters import TIE_OF, RequesterSide
-from tasksim.engines.reference.workers import Begin, Pool, Workers
+from tasksim.engines.reference.workers import Pool, Workers
 from tasksim.protocol.errors import RateLimitedError
 from tasksim.protocol.lifecycle import DIED
 from tasksim.protocol.messages import (
@@ -96,7 +96,7 @@ class ReceiverSide:
         self._entry = Entry(model.env, self._pool, scenario)
         self._down_since: int | None = None
         self._stalled_until = 0
-        self._standing: dict[At, Begin] = {}  # requests that wait for it to go on, and their drops
+        self._standing = Standing(model.env)
         for place, restart in enumerate(scenario.faults.restarts):
             self._plan_restart(place, restart)
         for place, stall in enumerate(scenario.faults.stalls):
@@ -132,7 +132,13 @@ class ReceiverSide:
             self._turn_away(peer, request, operation)
             return
         if self._stalled_until > self._env.now:
-            self._let_stand(peer, session, request, operation)
+            self._standing.add(
+                self._stalled_until,
+                rank(TIE_OF[type(request)], peer.plan.index, request.attempt),
+                lambda: self.arrive(peer, session, request, operation),
+                lambda: self._turn_away(peer, request, operation),
+            )
+            peer.expect(None)
             return
         if self._entry.is_open:
             self._take(peer, session, request)
@@ -151,20 +157,6 @@ class ReceiverSide:
             fault = RateLimitedError(wait_ns)
             outputs = self._machine.refuse(session, request, fault, self._env.now, peer.principal)
             self._obey_all(outputs, peer)
-
-    def _let_stand(
-        self, peer: RequesterSide, session: str, request: Request, operation: Operation
-    ) -> None:
-        """What arrives while the receiver stands still is looked at when it goes on."""
-
-        def go_on(_: object) -> None:
-            del self._standing[event]
-            self.arrive(peer, session, request, operation)
-
-        tie = rank(TIE_OF[type(request)], peer.plan.index, request.attempt)
-        event = At(self._env, self._stalled_until, tie, go_on)
-        self._standing[event] = lambda: self._turn_away(peer, request, operation)
-        peer.expect(None)
 
     def _take(self, peer: RequesterSide, session: str, request: Request) -> None:
         if peer.runs and isinstance(request, Create) and request.draw is not None:
@@ -378,10 +370,7 @@ class ReceiverSide:
         self._down_since = now
         self._stalled_until = 0
         self._workers.stop_all()
-        standing, self._standing = self._standing, {}
-        for event, drop in standing.items():
-            self._env.cancel(event)
-            drop()
+        self._standing.drop_all()
         self._entry.stop_all()
         self._wakeup.arm(None)
         for held in self._machine.drop_held(now):
